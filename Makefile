@@ -1,0 +1,25 @@
+# Each target does all its own set-up: a virtual environment, the package, everything.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test
+demo: .venv/installed
+	$(BIN)/python -m locater demo --out demo
+
+test: .venv/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest -n 2 --durations=8
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+.venv/installed-dev: .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable ".[dev]"
+	touch $@ .venv/installed

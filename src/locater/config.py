@@ -1,0 +1,205 @@
+"""Every setting of a network, frozen and strict; a misspelt key fails and lists the known ones."""
+
+import json
+from importlib import resources
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from locater.errors import LocaterError
+
+
+class Settings(BaseModel):
+    """A group of settings that cannot change once made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class ViTConfig(Settings):
+    """The first `depth` blocks of a Vision Transformer; `dinov2` adds layer scales and its own pixel statistics."""
+
+    kind: Literal["vit", "dinov2"] = "vit"
+    patch_size: int = Field(16, ge=1)  # O
+    width: int = Field(768, ge=1)
+    depth: int = Field(6, ge=1)
+    heads: int = Field(12, ge=1)
+    pretrained: str | None = None  # a .safetensors file, or a hub name such as timm/vit_base_patch16_224.augreg_in21k
+
+
+class EfficientNetConfig(Settings):
+    """EfficientNet-lite up to its stride-16 stage."""
+
+    kind: Literal["efficientnet_lite"]
+    variant: Literal["lite0", "lite1", "lite2"] = "lite0"
+    pretrained: str | None = None
+
+    @property
+    def patch_size(self) -> int:
+        """Pixels a side of one output cell."""
+        return 16
+
+
+class LSTMConfig(Settings):
+    """A bi-LSTM whose vocabulary is built from the training text and travels here, inside the checkpoint."""
+
+    kind: Literal["lstm"] = "lstm"
+    max_words: int = Field(20, ge=1)  # N_w
+    embedding_width: int = Field(300, ge=1)
+    vocabulary: tuple[str, ...] = ()
+
+
+class HuggingFaceConfig(Settings):
+    """Any Hugging Face encoder: BERT, MiniLM, ..."""
+
+    kind: Literal["huggingface"]
+    pretrained: str  # a hub name or a local folder
+    max_words: int = Field(20, ge=1)
+    max_tokens: int = Field(40, ge=1)  # sub-words; words past it are cut with a warning
+
+
+class FusionConfig(Settings):
+    """The cross-modality encoder (Eq. 3, 4); `concat` is the paper's baseline without one."""
+
+    kind: Literal["transformer", "concat"] = "transformer"
+    modules: int = Field(3, ge=1)  # K
+    heads: int = Field(12, ge=1)
+    norm: Literal["pre", "post"] = "pre"  # Eq. 2 prints post; every pretrained ViT is pre
+    auxiliary: bool = True  # deep supervision, Eq. 12
+
+
+class MemoryConfig(Settings):
+    """The local-global memory (Eq. 5 to 8)."""
+
+    write: Literal["paper", "sum", "compete"] = "compete"
+    global_ratio: float = Field(1.5, ge=0)  # N_g / N_v; 0 is none
+    local_ratio: float = Field(2.0, ge=0)  # N_l / N_v; 0 is none
+    heads: int = Field(1, ge=1)
+    time_embedding: bool = True
+    interval: int = Field(10, ge=1)  # every n-th frame is written to the global memory
+
+
+class DecoderConfig(Settings):
+    """The referring decoder (Eq. 9 to 11)."""
+
+    query: Literal["visual", "text"] = "visual"
+    readout: Literal["product", "cosine", "encoder_only"] = "product"
+    upsampling: Literal["bilinear", "fine"] = "bilinear"
+    fine_width: int = Field(32, ge=1)
+
+
+class ModelConfig(Settings):
+    """One network, whole: `build(config)` needs nothing else but pretrained files it names."""
+
+    image_size: int = Field(320, ge=1)  # S
+    width: int = Field(768, ge=1)  # D
+    visual: Annotated[ViTConfig | EfficientNetConfig, Field(discriminator="kind")] = ViTConfig()
+    text: Annotated[LSTMConfig | HuggingFaceConfig, Field(discriminator="kind")] = LSTMConfig()
+    fusion: FusionConfig = FusionConfig()
+    memory: MemoryConfig = MemoryConfig()
+    decoder: DecoderConfig = DecoderConfig()
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Self:
+        if self.image_size % self.visual.patch_size:
+            raise ValueError(
+                f"image_size {self.image_size} is not a multiple of the patch size {self.visual.patch_size}"
+            )
+        for part, heads in (("fusion", self.fusion.heads), ("memory", self.memory.heads)):
+            if self.width % heads:
+                raise ValueError(f"width {self.width} is not a multiple of {part}.heads {heads}")
+        return self
+
+    @property
+    def grid(self) -> int:
+        """Patches along one side of a frame at the preset's own size."""
+        return self.image_size // self.visual.patch_size
+
+    @property
+    def patches(self) -> int:
+        """P, the paper's N_v."""
+        return self.grid**2
+
+    @property
+    def global_cells(self) -> int:
+        """G, the paper's N_g: fixed here, never resized with the input."""
+        return round(self.memory.global_ratio * self.patches)
+
+    @property
+    def local_cells(self) -> int:
+        """L, the paper's N_l."""
+        return round(self.memory.local_ratio * self.patches)
+
+
+def parse_config(values: dict[str, Any], origin: str) -> ModelConfig:
+    """The validated settings, or one sentence that says what is wrong in `origin`."""
+    try:
+        # Through JSON, where strict mode takes a list for a tuple and nothing else is bent.
+        return ModelConfig.model_validate_json(json.dumps(values))
+    except ValidationError as error:
+        raise LocaterError(f"{origin}: {_first_problem(error)}") from None
+
+
+def preset_names() -> list[str]:
+    """The presets shipped with the package."""
+    folder = resources.files("locater.presets")
+    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+
+
+def preset_values(name: str) -> dict[str, Any]:
+    """One preset's settings as plain values, its `extends` chain merged."""
+    if name not in preset_names():
+        raise LocaterError(f"There is no preset '{name}'; the presets are {', '.join(preset_names())}.")
+    text = (resources.files("locater.presets") / f"{name}.yaml").read_text(encoding="utf-8")
+    own: dict[str, Any] = yaml.safe_load(text) or {}
+    own.pop("about", None)
+    parent = own.pop("extends", None)
+    return _merged(preset_values(parent), own) if parent else own
+
+
+def preset_about(name: str) -> str:
+    """The preset's own one-line description."""
+    text = (resources.files("locater.presets") / f"{name}.yaml").read_text(encoding="utf-8")
+    return str((yaml.safe_load(text) or {}).get("about", ""))
+
+
+def preset(name: str, changes: dict[str, Any] | None = None) -> ModelConfig:
+    """The settings of a shipped preset, with `changes` (nested, differences only) on top."""
+    return parse_config(_merged(preset_values(name), changes or {}), f"preset {name}")
+
+
+def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """`base` with `changes` on top, group by group; a group whose `kind` changes starts afresh."""
+    result = dict(base)
+    for key, value in changes.items():
+        old = result.get(key)
+        same_kind = (
+            isinstance(old, dict) and isinstance(value, dict) and value.get("kind", old.get("kind")) == old.get("kind")
+        )
+        result[key] = _merged(old, value) if isinstance(old, dict) and same_kind else value
+    return result
+
+
+def _first_problem(error: ValidationError) -> str:
+    """The first validation failure as one sentence; a misspelt key lists the known ones."""
+    problem = error.errors()[0]
+    path = [str(step) for step in problem["loc"]]
+    where = ".".join(path)
+    if problem["type"] != "extra_forbidden":
+        return f"{where or 'settings'}: {problem['msg']}."
+    return f"'{where}' is no known setting; known here are {', '.join(sorted(_known_keys(path[:-1])))}."
+
+
+def _known_keys(path: list[str]) -> list[str]:
+    """The setting names of the group that a validation path leads to."""
+    groups: dict[str, type[Settings]] = {
+        "vit": ViTConfig,
+        "dinov2": ViTConfig,
+        "efficientnet_lite": EfficientNetConfig,
+        "lstm": LSTMConfig,
+        "huggingface": HuggingFaceConfig,
+        "fusion": FusionConfig,
+        "memory": MemoryConfig,
+        "decoder": DecoderConfig,
+    }
+    return list((groups[path[-1]] if path else ModelConfig).model_fields)

@@ -1,0 +1,1 @@
+"""The NETWORK, stateless: encoders, fusion, memory, decoder, and how to build and store them."""

@@ -1,0 +1,1 @@
+"""Visual encoders: frames to patch features."""

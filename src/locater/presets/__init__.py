@@ -1,0 +1,1 @@
+"""Presets: YAML, differences only."""

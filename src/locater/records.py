@@ -1,0 +1,269 @@
+"""The values that travel between stages, each with its shapes, and what every frame source and dataset offers.
+
+The alphabet of shapes: B batch (expressions, when segmenting), T frames, P patches of a frame (the paper's N_v),
+W word tokens (N_w), D width, G global cells (N_g), L local cells (N_l), S the side of the network's input.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import safetensors
+import torch
+from safetensors.torch import save as safetensors_bytes
+from torch import Tensor
+
+from locater import rle
+from locater.errors import LocaterError
+from locater.files import atomic_path
+
+Pixels = npt.NDArray[np.uint8]  # (H, W, 3), RGB
+Mask = npt.NDArray[np.bool_]  # (H, W)
+SoftMask = npt.NDArray[np.float32]  # (H, W) in [0, 1]
+
+
+# ---- Frames ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """What is known of a source before its frames are read; None is unknown."""
+
+    name: str
+    width: int | None = None
+    height: int | None = None
+    frame_count: int | None = None
+    frames_per_second: float | None = None
+    duration: float | None = None  # seconds
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One decoded frame, upright, at its own size."""
+
+    index: int
+    timestamp: float  # seconds from the first frame
+    pixels: Pixels
+
+
+@runtime_checkable
+class FrameSource(Protocol):
+    """Frames in order, never all held at once."""
+
+    @property
+    def info(self) -> VideoInfo:
+        """What is known before reading."""
+        ...
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether `frames` may be called twice; a camera's may not."""
+        ...
+
+    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
+        """Frames `start`, `start + every`, ...; those between are not converted to pixels."""
+        ...
+
+
+# ---- Datasets --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SampleInfo:
+    """One question to a video, known without reading it."""
+
+    key: str  # unique in its dataset
+    video: str
+    expression: str
+    kind: str = ""  # the kind of sentence: appearance, motion, absent, ...
+    object_count: int | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One question with its frames and its true masks."""
+
+    info: SampleInfo
+    frames: FrameSource
+    masks: Mapping[int, Mask]  # by frame index; the keys are the annotated frames, an absent referent's masks are empty
+
+
+class Dataset(Protocol):
+    """What worlds, benchmarks, contrast sets and people's own folders have in common."""
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+        ...
+
+    def samples(self) -> Sequence[SampleInfo]:
+        """Every question, in a fixed order, without touching pixels."""
+        ...
+
+    def load(self, info: SampleInfo) -> Sample:
+        """One question's frames and masks, read lazily."""
+        ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one training step sees."""
+
+    frames: Tensor  # (B, T, 3, S, S) in [0, 1]
+    times: Tensor  # (B, T, 2): seconds, and the fraction of the video gone by (negative when unknown)
+    global_frames: Tensor  # (B, T', 3, S, S), sampled from the whole video
+    global_times: Tensor  # (B, T', 2)
+    expressions: tuple[str, ...]
+    masks: Tensor  # (B, T, H, W) in {0, 1}
+    is_annotated: Tensor  # (B, T) bool
+
+
+# ---- Inside the network ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Words:
+    """Encoded expressions."""
+
+    features: Tensor  # (B, W, D)
+    is_padding: Tensor  # (B, W) bool
+    word_of_token: Tensor  # (B, W) int: which of `words` a token belongs to; -1 on padding
+    expressions: tuple[str, ...]
+    words: tuple[tuple[str, ...], ...]  # as a person reads them
+
+    def attention_by_word(self, attention: Tensor) -> list[list[tuple[str, float]]]:
+        """Each expression's words with their weights, sub-words summed; `attention` is (B, W)."""
+        weights = attention.detach().float().cpu()
+        owners = self.word_of_token.cpu()
+        result: list[list[tuple[str, float]]] = []
+        for row, own, words in zip(weights, owners, self.words, strict=True):
+            real = own >= 0
+            sums = torch.zeros(len(words)).index_add_(0, own[real], row[real])
+            result.append(list(zip(words, sums.tolist(), strict=True)))
+        return result
+
+
+@dataclass(frozen=True)
+class VisualFeatures:
+    """What a visual encoder makes of frames."""
+
+    patches: Tensor  # (B, T, P, D)
+    early: tuple[Tensor, ...]  # finer maps for the fine readout, finest first, each (B, T, C, h, w); may be empty
+    grid: tuple[int, int]  # rows and columns, P = rows * columns
+
+
+@dataclass(frozen=True)
+class VideoState:
+    """All that a video's past leaves behind: a value of fixed size, whatever the video's length.
+
+    The last mask is not kept: it is written into the local memory by the step that made it (Eq. 6).
+    """
+
+    global_cells: Tensor  # (B, G, D)
+    local_cells: Tensor  # (B, L, D)
+    frame_index: int  # the next frame to segment
+    is_global_complete: bool  # True: written once from the whole video; False: written as frames arrive (live)
+    expressions: tuple[str, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of both memories."""
+        return sum(cells.numel() * cells.element_size() for cells in (self.global_cells, self.local_cells))
+
+    def save(self, path: str | Path) -> None:
+        """Write one safetensors file, whole or not at all."""
+        metadata = {
+            "frame_index": str(self.frame_index),
+            "is_global_complete": json.dumps(self.is_global_complete),
+            "expressions": json.dumps(self.expressions),
+        }
+        tensors = {"global_cells": self.global_cells.contiguous(), "local_cells": self.local_cells.contiguous()}
+        with atomic_path(Path(path)) as partial:
+            partial.write_bytes(safetensors_bytes(tensors, metadata))
+
+    @classmethod
+    def load(cls, path: str | Path, device: str | torch.device = "cpu") -> "VideoState":
+        """The state that `save` wrote."""
+        try:
+            with safetensors.safe_open(str(path), framework="pt", device=str(device)) as file:
+                metadata = file.metadata()
+                return cls(
+                    global_cells=file.get_tensor("global_cells"),
+                    local_cells=file.get_tensor("local_cells"),
+                    frame_index=int(metadata["frame_index"]),
+                    is_global_complete=json.loads(metadata["is_global_complete"]),
+                    expressions=tuple(json.loads(metadata["expressions"])),
+                )
+        except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError):
+            raise LocaterError(f"{path} is no saved video state; make one with VideoState.save.") from None
+
+    def to(self, device: torch.device) -> "VideoState":
+        """The same state on another device."""
+        return replace(self, global_cells=self.global_cells.to(device), local_cells=self.local_cells.to(device))
+
+
+@dataclass(frozen=True)
+class FramePrediction:
+    """What one step says of one frame, at the network's own resolution."""
+
+    logits: Tensor  # (B, h, w): the patch grid, or finer
+    word_attention: Tensor  # (B, W)
+
+
+# ---- Results ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FrameResult:
+    """One frame's masks, one an expression, at the source's own size."""
+
+    frame: Frame
+    masks: npt.NDArray[np.bool_]  # (E, H, W)
+    soft_masks: npt.NDArray[np.float32] | None  # (E, H, W) in [0, 1], when asked for
+    presence: tuple[float, ...]  # an expression: mean of the top 1 % of its soft mask
+    word_attention: tuple[tuple[tuple[str, float], ...], ...]  # an expression: its words with their weights (Eq. 10)
+    state: VideoState  # after this frame; resume from it
+
+
+class MaskTrack:
+    """Every frame's masks of every expression, held as run lengths; `track.mask(frame, expression)` is an array."""
+
+    def __init__(self, expressions: Sequence[str], height: int, width: int) -> None:
+        self.expressions = tuple(expressions)
+        self.height = height
+        self.width = width
+        self.timestamps: list[float] = []
+        self.presence: list[tuple[float, ...]] = []
+        self.word_attention: list[tuple[tuple[tuple[str, float], ...], ...]] = []
+        self._runs: list[tuple[bytes, ...]] = []
+
+    def append(self, result: FrameResult) -> None:
+        """Add the next frame."""
+        expected = (len(self.expressions), self.height, self.width)
+        if result.masks.shape != expected:
+            raise ValueError(f"masks of shape {result.masks.shape} in a track of {expected}")
+        self.timestamps.append(result.frame.timestamp)
+        self.presence.append(result.presence)
+        self.word_attention.append(result.word_attention)
+        self._runs.append(tuple(rle.encode(mask) for mask in result.masks))
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def mask(self, frame: int, expression: int = 0) -> Mask:
+        """One frame's mask, (H, W)."""
+        return rle.decode(self._runs[frame][expression], self.height, self.width)
+
+    def masks(self, expression: int = 0) -> npt.NDArray[np.bool_]:
+        """All frames' masks, (T, H, W)."""
+        if not self._runs:
+            return np.zeros((0, self.height, self.width), dtype=np.bool_)
+        return np.stack([self.mask(frame, expression) for frame in range(len(self))])
+
+    def areas(self, expression: int = 0) -> list[int]:
+        """Pixels inside the mask, frame by frame."""
+        return [rle.area(runs[expression]) for runs in self._runs]

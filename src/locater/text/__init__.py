@@ -1,0 +1,1 @@
+"""WORDS: splitting, vocabularies, mirroring."""

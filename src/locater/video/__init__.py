@@ -1,0 +1,1 @@
+"""PIXELS in and out: reading, resizing, drawing, writing."""

@@ -1,0 +1,1 @@
+"""SCENES we make, whose masks and sentences are true by construction."""
