@@ -169,14 +169,13 @@ def preset(name: str, changes: dict[str, Any] | None = None) -> ModelConfig:
 
 
 def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """`base` with `changes` on top, group by group; a group whose `kind` changes starts afresh."""
+    """`base` with `changes` on top, group by group; an encoder of another kind starts afresh."""
     result = dict(base)
     for key, value in changes.items():
-        old = result.get(key)
-        same_kind = (
-            isinstance(old, dict) and isinstance(value, dict) and value.get("kind", old.get("kind")) == old.get("kind")
-        )
-        result[key] = _merged(old, value) if isinstance(old, dict) and same_kind else value
+        old: Any = result.get(key)
+        is_group = isinstance(old, dict) and isinstance(value, dict)
+        is_other_encoder = key in ("visual", "text") and is_group and value.get("kind", old["kind"]) != old["kind"]
+        result[key] = _merged(old, value) if is_group and not is_other_encoder else value
     return result
 
 

@@ -45,7 +45,8 @@ def atomic_folder_beside(target: Path) -> Iterator[Path]:
 
 
 def _replace(entry: Path, destination: Path, scratch: Path) -> None:
-    if destination.is_dir():  # a folder cannot be renamed over a full one
+    # A folder can be renamed neither over a full one nor over a file.
+    if destination.is_dir() or (destination.exists() and entry.is_dir()):
         destination.replace(scratch / f"{entry.name}.old")
     entry.replace(destination)
 

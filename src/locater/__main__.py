@@ -1,0 +1,5 @@
+"""`python -m locater` is the command `locater`."""
+
+from locater.cli import main
+
+main()

@@ -1,0 +1,238 @@
+"""The command line: one function a command, heavy imports inside each, so that --help is instant."""
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from locater.errors import LocaterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.progress import Progress, Task
+
+    from locater.inference.segmenter import Segmenter
+    from locater.records import FrameSource
+
+app = typer.Typer(
+    help="Language-guided video segmentation: a video and a sentence in, that object's mask in every frame out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+DEFAULT_CHECKPOINT = "shapes"
+
+
+def main() -> None:
+    """Run the command; what a user can cause ends in one plain sentence and exit code 2."""
+    try:
+        app()
+    except LocaterError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        print("Interrupted; nothing was written.", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+@app.command()
+def segment(
+    video: Annotated[str, typer.Argument(help="A video file, or a folder of images.")],
+    expressions: Annotated[list[str], typer.Argument(help='What to segment: "the dog on the left" "the other dog".')],
+    out: Annotated[Path | None, typer.Option(help="Folder for the results; by default VIDEO's name + .masks.")] = None,
+    format: Annotated[
+        str, typer.Option(help="Any of overlay (mp4), png (DAVIS palette), rle (COCO), sheet.")
+    ] = "overlay,png,rle",
+    checkpoint: Annotated[str, typer.Option(help="A folder, a shipped name or a hub name.")] = DEFAULT_CHECKPOINT,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")] = None,
+    precision: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
+    live: Annotated[
+        bool, typer.Option(help="Read once, as a camera would be: no knowledge of what comes later.")
+    ] = False,
+) -> None:
+    """Write the masks of every expression in every frame of a video."""
+    from locater.files import atomic_entries
+    from locater.video.reader import open_source
+    from locater.video.writer import check_formats
+
+    formats = [name.strip() for name in format.split(",") if name.strip()]
+    check_formats(formats)
+    source = open_source(video)
+    segmenter = _segmenter(checkpoint, device, precision)
+    folder = out or Path(f"{Path(video).stem}.masks")
+    with _plain_warnings(), atomic_entries(folder) as partial:
+        frames = _write_results(segmenter, source, expressions, formats, partial, live)
+        made = sorted(entry.name for entry in partial.iterdir())
+    typer.echo(f"{frames} frames segmented into {folder}: {', '.join(made)}")
+
+
+@app.command()
+def info(target: Annotated[str, typer.Argument(help="A checkpoint (folder, shipped or hub name) or a video.")]) -> None:
+    """Describe a checkpoint or a video."""
+    from rich.console import Console
+    from rich.table import Table
+
+    is_checkpoint = (Path(target) / "config.json").is_file() or not Path(target).exists()
+    rows = _checkpoint_rows(target) if is_checkpoint else _video_rows(target)
+    table = Table(show_header=False, box=None)
+    for name, value in rows:
+        table.add_row(name, value)
+    Console().print(table)
+
+
+@app.command()
+def presets(name: Annotated[str | None, typer.Argument(help="Print this preset's settings, whole.")] = None) -> None:
+    """List the presets, or print one."""
+    import yaml
+
+    from locater.config import preset, preset_about, preset_names
+
+    if name is not None:
+        typer.echo(yaml.safe_dump(preset(name).model_dump(mode="json"), sort_keys=False).rstrip())
+        return
+    for each in preset_names():
+        typer.echo(f"{each:<18}{preset_about(each)}")
+
+
+@app.command()
+def init(
+    preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
+    out: Annotated[Path, typer.Option(help="Folder for the checkpoint.")],
+    seed: Annotated[int, typer.Option(help="For the weights that start at random.")] = 0,
+) -> None:
+    """Write an untrained checkpoint of a preset: a start for training, and for measuring speed and memory."""
+    from locater.config import preset as find_preset
+    from locater.model.build import build
+    from locater.model.checkpoint import save_pretrained
+
+    save_pretrained(build(find_preset(preset), seed), out)
+    typer.echo(f"Untrained checkpoint of {preset}: {out}")
+
+
+def _segmenter(checkpoint: str, device: str | None, precision: str) -> "Segmenter":
+    import torch
+
+    from locater.inference.segmenter import PRECISIONS, load
+
+    if precision not in PRECISIONS:
+        raise LocaterError(f"There is no precision '{precision}'; choose one of {', '.join(PRECISIONS)}.")
+    try:
+        return load(checkpoint, device, precision)
+    except RuntimeError as error:  # torch: no such device, or it cannot be used
+        if isinstance(error, torch.OutOfMemoryError):
+            raise
+        raise LocaterError(f"The device '{device}' cannot be used: {str(error).splitlines()[0]}") from None
+
+
+def _write_results(
+    segmenter: "Segmenter", source: "FrameSource", expressions: list[str], formats: list[str], folder: Path, live: bool
+) -> int:
+    """The number of frames segmented and written, with progress on the terminal."""
+    from locater.video.writer import open_writers
+
+    with _progress() as progress, open_writers(formats, folder, source.info, expressions) as writers:
+        interval = segmenter.model.config.memory.interval
+        total = source.info.frame_count
+        looking = progress.add_task("looking at the whole video", total=total, visible=not live)
+        masking = progress.add_task("segmenting", total=total)
+        results = segmenter.segment(
+            source,
+            expressions,
+            soft="png" in formats and len(expressions) > 1,
+            mode="live" if live else "file",
+            on_global_frame=lambda index: progress.update(looking, completed=index + interval),
+        )
+        count = 0
+        for result in results:
+            writers.write(result)
+            count += 1
+            progress.update(masking, completed=count)
+        progress.update(looking, completed=count, total=count)
+        progress.update(masking, completed=count, total=count)
+    return count
+
+
+def _checkpoint_rows(target: str) -> list[tuple[str, str]]:
+    from locater.model.checkpoint import find_checkpoint, from_pretrained
+
+    folder = find_checkpoint(target)
+    model = from_pretrained(folder)
+    config = model.config
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    state = model.start(model.text(["a"]))
+    return [
+        ("checkpoint", str(folder)),
+        ("parameters", f"{parameters / 1e6:.2f} million"),
+        ("frames", f"{config.image_size} x {config.image_size} in {config.grid} x {config.grid} patches"),
+        ("visual encoder", config.visual.kind),
+        ("text encoder", f"{config.text.kind}, {config.text.max_words} words"),
+        ("fusion", f"{config.fusion.kind}, {config.fusion.modules} modules, width {config.width}"),
+        (
+            "memory",
+            f"{config.global_cells} global and {config.local_cells} local cells, write '{config.memory.write}', "
+            f"every {config.memory.interval}th frame",
+        ),
+        ("decoder", f"{config.decoder.query} query, {config.decoder.readout}, {config.decoder.upsampling}"),
+        ("state of a video", f"{state.nbytes / 1e6:.2f} MB an expression, whatever its length"),
+    ]
+
+
+def _video_rows(target: str) -> list[tuple[str, str]]:
+    from locater.video.reader import open_source
+
+    facts = open_source(target).info
+
+    def known(value: object, unit: str = "") -> str:
+        return (
+            "unknown" if value is None else f"{value:.6g} {unit}".rstrip() if isinstance(value, float) else str(value)
+        )
+
+    return [
+        ("video", facts.name),
+        ("size", f"{known(facts.width)} x {known(facts.height)}"),
+        ("frames", known(facts.frame_count)),
+        ("frames a second", known(facts.frames_per_second)),
+        ("duration", known(facts.duration, "seconds")),
+    ]
+
+
+@contextmanager
+def _progress() -> "Iterator[Progress]":
+    """A progress display on standard error with frames a second and the time left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class FramesPerSecond(ProgressColumn):
+        def render(self, task: "Task") -> Text:
+            speed = task.finished_speed or task.speed
+            return Text("" if speed is None else f"{speed:.1f} frames/s")
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        FramesPerSecond(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    ) as progress:
+        yield progress
+
+
+@contextmanager
+def _plain_warnings() -> "Iterator[None]":
+    """Warnings as one line each, without the line of code that raised them."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_: print(f"Warning: {message}", file=sys.stderr)
+        yield
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"Error: {message}", file=sys.stderr)
+    raise SystemExit(2)

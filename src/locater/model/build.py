@@ -1,0 +1,117 @@
+"""From settings to a network: the one place that reads a `ModelConfig`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from locater.config import EfficientNetConfig, HuggingFaceConfig, LSTMConfig, ModelConfig, ViTConfig
+from locater.errors import LocaterError
+from locater.model.decoder import FineUpsampler, PatchReadout, QueryEmbedding, ReferringDecoder
+from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
+from locater.model.locater import Locater
+from locater.model.memory import LocalGlobalMemory
+from locater.model.text import HuggingFaceEncoder, LSTMEncoder, TextEncoder
+from locater.model.visual.early_stem import EarlyStem
+from locater.model.visual.efficientnet import EfficientNetLite
+from locater.model.visual.encoder import HALF_STATISTICS, IMAGENET_STATISTICS, VisualEncoder
+from locater.model.visual.pretrained import load_pretrained
+from locater.model.visual.vit import VisionTransformer
+from locater.text.words import Vocabulary
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def build(config: ModelConfig, seed: int | None = None) -> Locater:
+    """A new network, its encoders pretrained where the config names weights, the rest at random (from `seed`)."""
+    if seed is not None:
+        torch.manual_seed(seed)
+    text_model = None
+    if isinstance(config.text, HuggingFaceConfig):
+        text_model = pretrained_text(config.text.pretrained)
+    model = assemble(config, text_model)
+    if config.visual.pretrained is not None:
+        load_pretrained(model.visual, config.visual.pretrained)
+    return model
+
+
+def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrainedTokenizerBase] | None") -> Locater:
+    """The network of `config` with random weights, around a given Hugging Face encoder where it has one."""
+    visual = _visual(config)
+    modules = config.fusion.modules
+    is_fused = config.fusion.kind == "transformer"
+    return Locater(
+        config=config,
+        visual=visual,
+        text=_text(config, text_model),
+        fusion=CrossModalityEncoder(config.width, modules, config.fusion.heads, config.fusion.norm)
+        if is_fused
+        else Concatenation(config.width),
+        auxiliary=AuxiliaryHeads(config.width, modules) if is_fused and config.fusion.auxiliary else None,
+        memory=LocalGlobalMemory(
+            width=config.width,
+            global_cells=config.global_cells,
+            local_cells=config.local_cells,
+            rule=config.memory.write,
+            heads=config.memory.heads,
+            time_embedding=config.memory.time_embedding,
+        ),
+        decoder=ReferringDecoder(
+            query=QueryEmbedding(config.width, config.decoder.query),
+            readout=PatchReadout(config.width, config.decoder.readout),
+            upsampler=FineUpsampler(config.width, config.decoder.fine_width, visual.early_channels)
+            if config.decoder.upsampling == "fine"
+            else None,
+        ),
+    )
+
+
+def pretrained_text(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
+    """A Hugging Face encoder with its weights and its tokenizer, from the hub or a local folder."""
+    from transformers import AutoModel, AutoTokenizer
+
+    try:
+        return AutoModel.from_pretrained(name, use_safetensors=True), AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        reason = str(error).split("\n", maxsplit=1)[0]
+        raise LocaterError(f"The text encoder '{name}' cannot be loaded ({reason}); give a local folder.") from None
+
+
+def empty_text(folder: Path) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
+    """A Hugging Face encoder as described in a checkpoint's folder, without weights."""
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    if not folder.is_dir():
+        raise LocaterError(f"{folder} is missing; a checkpoint with a Hugging Face text encoder needs it.")
+    model: PreTrainedModel = AutoModel.from_config(AutoConfig.from_pretrained(folder))  # type: ignore[no-untyped-call]
+    return model, AutoTokenizer.from_pretrained(folder)
+
+
+def _visual(config: ModelConfig) -> VisualEncoder:
+    needs_early = config.decoder.upsampling == "fine"
+    match config.visual:
+        case ViTConfig(kind=kind, patch_size=patch_size, width=width, depth=depth, heads=heads):
+            is_dino = kind == "dinov2"
+            return VisionTransformer(
+                image_size=config.image_size,
+                patch_size=patch_size,
+                inner_width=width,
+                depth=depth,
+                heads=heads,
+                width=config.width,
+                layer_scale=is_dino,
+                pixels=IMAGENET_STATISTICS if is_dino else HALF_STATISTICS,
+                early_stem=EarlyStem(patch_size) if needs_early else None,
+            )
+        case EfficientNetConfig(variant=variant):
+            return EfficientNetLite(variant=variant, width=config.width)
+
+
+def _text(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrainedTokenizerBase] | None") -> TextEncoder:
+    match config.text:
+        case LSTMConfig(vocabulary=vocabulary, embedding_width=embedding_width, max_words=max_words):
+            return LSTMEncoder(Vocabulary(vocabulary), embedding_width, config.width, max_words)
+        case HuggingFaceConfig(max_words=max_words, max_tokens=max_tokens):
+            assert text_model is not None
+            return HuggingFaceEncoder(*text_model, config.width, max_words, max_tokens)

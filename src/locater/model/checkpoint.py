@@ -1,0 +1,134 @@
+"""Checkpoints as the field keeps them: a folder of config.json, model.safetensors and a README model card."""
+
+import json
+from importlib import resources
+from pathlib import Path
+
+import safetensors
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from locater.config import HuggingFaceConfig, parse_config, preset_names
+from locater.errors import LocaterError
+from locater.files import atomic_entries
+from locater.model.build import assemble, empty_text
+from locater.model.locater import Locater
+from locater.model.text import HuggingFaceEncoder
+
+CONFIG, WEIGHTS, CARD, TEXT_ENCODER = "config.json", "model.safetensors", "README.md", "text_encoder"
+
+
+def from_pretrained(name_or_path: str | Path) -> Locater:
+    """The network of a checkpoint: a local folder, a name shipped with the package, or a hub name (`owner/name`)."""
+    folder = find_checkpoint(name_or_path)
+    try:
+        values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise LocaterError(f"{folder / CONFIG} is missing or no JSON; a checkpoint folder needs it.") from None
+    config = parse_config(values, str(folder / CONFIG))
+    text_model = empty_text(folder / TEXT_ENCODER) if isinstance(config.text, HuggingFaceConfig) else None
+    model = assemble(config, text_model)
+    load_strictly(model, folder / WEIGHTS)
+    return model.eval()
+
+
+def save_pretrained(model: Locater, folder: str | Path, card: str | None = None, half: bool = False) -> None:
+    """Write `model` as a checkpoint folder, whole or not at all; `half` stores fp16, as shipped weights are."""
+    with atomic_entries(Path(folder)) as partial:
+        config = json.dumps(model.config.model_dump(mode="json"), indent=2, ensure_ascii=False)
+        (partial / CONFIG).write_text(config + "\n", encoding="utf-8")
+        tensors = {name: _stored(tensor, half) for name, tensor in model.state_dict().items()}
+        save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
+        (partial / CARD).write_text(card if card is not None else default_card(model), encoding="utf-8")
+        if isinstance(model.text, HuggingFaceEncoder):
+            model.text.model.config.save_pretrained(partial / TEXT_ENCODER)
+            model.text.tokenizer.save_pretrained(partial / TEXT_ENCODER)
+
+
+def shipped_checkpoints() -> list[str]:
+    """The names of the checkpoints inside the package."""
+    folder = resources.files("locater") / "checkpoints"
+    return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+
+
+def find_checkpoint(name_or_path: str | Path) -> Path:
+    """The folder behind a path, a shipped name or a hub name."""
+    path, name = Path(name_or_path), str(name_or_path)
+    if path.is_dir():
+        return path
+    if name in shipped_checkpoints():
+        return Path(str(resources.files("locater") / "checkpoints" / name))
+    if name in preset_names():
+        raise LocaterError(
+            f"'{name}' is a preset, a network without weights: `locater init {name} --out DIR` makes one."
+        )
+    if name.count("/") == 1 and not name.startswith((".", "/", "~")):
+        return _from_hub(name)
+    shipped = ", ".join(shipped_checkpoints()) or "none yet"
+    raise LocaterError(f"There is no checkpoint '{name}': give a folder, a hub name or a shipped name ({shipped}).")
+
+
+def load_strictly(model: torch.nn.Module, path: Path) -> None:
+    """Fill `model` from a safetensors file; a missing, extra or misfitting tensor is an error that lists them."""
+    if not path.is_file():
+        raise LocaterError(f"{path} is missing; a checkpoint folder needs its weights.")
+    try:
+        tensors = load_file(path)
+    except (OSError, safetensors.SafetensorError):
+        raise LocaterError(
+            f"{path} is no safetensors file or is damaged; other formats can run code and are not read."
+        ) from None
+    own = model.state_dict()
+    problems = (
+        [f"missing {name}" for name in own.keys() - tensors.keys()]
+        + [f"extra {name}" for name in tensors.keys() - own.keys()]
+        + [
+            f"misshapen {name} {tuple(tensors[name].shape)}, not {tuple(own[name].shape)}"
+            for name in own.keys() & tensors.keys()
+            if own[name].shape != tensors[name].shape
+        ]
+    )
+    if problems:
+        listed = "; ".join(sorted(problems)[:10])
+        raise LocaterError(f"{path} does not fit its config in {len(problems)} tensors: {listed}.")
+    model.load_state_dict(tensors)
+
+
+def default_card(model: Locater) -> str:
+    """A model card with what the config tells."""
+    config = model.config
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return f"""---
+library_name: locater
+pipeline_tag: video-segmentation
+tags: [language-guided video segmentation, referring video object segmentation]
+---
+# A LOCATER checkpoint
+
+{parameters / 1e6:.1f} million parameters; {config.visual.kind} at {config.image_size} pixels, {config.text.kind} for
+the words, {config.global_cells} global and {config.local_cells} local memory cells, write rule `{config.memory.write}`.
+
+```python
+import locater
+
+track = locater.load("PATH").track("clip.mp4", "the dog on the left")
+```
+
+Training data, measured quality and limits are unknown to the program that wrote this card: fill them in.
+"""
+
+
+def _stored(tensor: Tensor, half: bool) -> Tensor:
+    tensor = tensor.detach().cpu().contiguous()
+    return tensor.half() if half and tensor.is_floating_point() else tensor.clone()
+
+
+def _from_hub(name: str) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=[CONFIG, WEIGHTS, CARD, f"{TEXT_ENCODER}/*"]))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError):
+        raise LocaterError(f"'{name}' is no local folder and cannot be had from the hub; check the name.") from None

@@ -1,0 +1,129 @@
+"""The referring decoder: the frame-specific query (Eq. 9, 10) and the mask readout (Eq. 11)."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from einops import rearrange
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from locater.model.memory import summary
+from locater.records import FramePrediction, Words
+
+Readout = Literal["product", "cosine", "encoder_only"]
+
+
+class QueryEmbedding(nn.Module):
+    """q_t: the words, weighted by what the frame and the memories hold (`visual`) or by the words alone (`text`)."""
+
+    def __init__(self, width: int, kind: Literal["visual", "text"]) -> None:
+        super().__init__()
+        self.kind = kind
+        context_width = 3 * width if kind == "visual" else width
+        self.from_context = nn.Linear(context_width, width, bias=False)  # W_1
+        self.from_words = nn.Linear(width, width, bias=False)  # W_2
+        # Attention logits of order one at the start; Eq. 10 has no 1/sqrt(D), and a saturated softmax learns slowly.
+        for layer in (self.from_context, self.from_words):
+            nn.init.normal_(layer.weight, std=(context_width * width**2) ** -0.25)
+
+    def forward(self, values: Tensor, global_cells: Tensor, local_cells: Tensor, words: Words) -> tuple[Tensor, Tensor]:
+        """q_t (B, D) and the word attention a_t (B, W), zero on padding."""
+        if self.kind == "visual":
+            context = torch.cat([values.mean(1), summary(global_cells), summary(local_cells)], dim=-1)  # Eq. 9
+        else:
+            is_word = (~words.is_padding).unsqueeze(-1).to(words.features.dtype)
+            context = (words.features * is_word).sum(1) / is_word.sum(1)
+        logits = torch.einsum("bd,bwd->bw", self.from_context(context), self.from_words(words.features))
+        attention = logits.masked_fill(words.is_padding, -torch.inf).softmax(-1)  # Eq. 10
+        return torch.einsum("bw,bwd->bd", attention, words.features), attention
+
+
+class PatchReadout(nn.Module):
+    """A logit a patch: `product` is Eq. 11, `cosine` its normalised twin, `encoder_only` an MLP that ignores q_t."""
+
+    def __init__(self, width: int, kind: Readout) -> None:
+        super().__init__()
+        self.kind = kind
+        if kind == "encoder_only":
+            self.head = nn.Sequential(nn.Linear(width, width // 2), nn.GELU(), nn.Linear(width // 2, 1))
+        if kind == "cosine":
+            self.log_scale = nn.Parameter(torch.tensor(math.log(10.0)))  # sigmoid of a bare cosine never passes .73
+
+    def forward(self, context: Tensor, query: Tensor) -> Tensor:
+        """(B, P) from G_t (B, P, D) and q_t (B, D)."""
+        if self.kind == "encoder_only":
+            return self.head(context).squeeze(-1)  # type: ignore[no-any-return]
+        if self.kind == "cosine":
+            cosine = torch.einsum("bpd,bd->bp", F.normalize(context, dim=-1), F.normalize(query, dim=-1))
+            return self.log_scale.exp() * cosine
+        return torch.einsum("bpd,bd->bp", context, query)  # Eq. 11, before its sigmoid
+
+
+class FineUpsampler(nn.Module):
+    """A crisper mask than the paper's bilinear one: climbs the encoder's early maps to their finest stride."""
+
+    def __init__(self, width: int, fine_width: int, early_channels: Sequence[int]) -> None:
+        super().__init__()
+        self.from_context = nn.Linear(width, fine_width)
+        self.from_match = nn.Linear(width, fine_width)
+        self.coarse_gain = nn.Parameter(torch.tensor(width**-0.5))  # a product logit grows with sqrt(D)
+        # Pretrained encoders leave their early maps at any scale.
+        self.early_norms = nn.ModuleList(nn.GroupNorm(1, channels) for channels in reversed(early_channels))
+        self.stages = nn.ModuleList(
+            nn.Sequential(
+                nn.Conv2d(fine_width + channels, fine_width, 3, padding=1),
+                nn.GroupNorm(1, fine_width),
+                nn.GELU(),
+                nn.Conv2d(fine_width, fine_width, 3, padding=1),
+                nn.GELU(),
+            )
+            for channels in reversed(early_channels)
+        )
+        self.out = nn.Conv2d(fine_width, 1, 3, padding=1)
+
+    def forward(self, context: Tensor, query: Tensor, coarse: Tensor, early: Sequence[Tensor]) -> Tensor:
+        """Logits (B, h, w) at the finest early map's size, from G_t (B, P, D), q_t and coarse logits (B, r, c)."""
+        match = context * query.unsqueeze(1)
+        x = self.from_context(context) + self.from_match(match)  # (B, P, C)
+        x = rearrange(x, "b (r c) d -> b d r c", r=coarse.shape[1])
+        for stage, norm, fine in zip(self.stages, self.early_norms, reversed(early), strict=True):
+            x = F.interpolate(x, size=fine.shape[-2:], mode="bilinear", align_corners=False)
+            x = stage(torch.cat([x, norm(fine).expand(x.shape[0], -1, -1, -1)], dim=1))
+        base = F.interpolate(coarse.unsqueeze(1), size=x.shape[-2:], mode="bilinear", align_corners=False)
+        return (self.out(x) + self.coarse_gain * base).squeeze(1)  # type: ignore[no-any-return]
+
+
+class ReferringDecoder(nn.Module):
+    """From the contextualised frame and the memories to a mask's logits."""
+
+    def __init__(self, query: QueryEmbedding, readout: PatchReadout, upsampler: FineUpsampler | None) -> None:
+        super().__init__()
+        self.query = query
+        self.readout = readout
+        self.upsampler = upsampler
+
+    def forward(
+        self,
+        values: Tensor,
+        context: Tensor,
+        global_cells: Tensor,
+        local_cells: Tensor,
+        words: Words,
+        early: Sequence[Tensor],
+        grid: tuple[int, int],
+    ) -> FramePrediction:
+        """V_t and G_t (B, P, D), the memories and the words to logits on the patch grid or finer."""
+        query, attention = self.query(values, global_cells, local_cells, words)
+        logits = rearrange(self.readout(context, query), "b (r c) -> b r c", r=grid[0])
+        if self.upsampler is not None:
+            logits = self.upsampler(context, query, logits, early)
+        return FramePrediction(logits, attention)
+
+
+def presence(soft_mask: Tensor) -> Tensor:
+    """How surely the referent is in the frame, (B,): the mean of the top 1 % of the soft mask (B, h, w)."""
+    flat = soft_mask.flatten(1)
+    count = math.ceil(flat.shape[1] / 100)
+    return flat.topk(count, dim=1).values.mean(1)

@@ -1,0 +1,78 @@
+"""The cross-modality encoder (Eq. 3, 4), the paper's baseline without one, and the auxiliary heads."""
+
+from typing import Literal
+
+import torch
+from einops import rearrange, repeat
+from torch import Tensor, nn
+
+from locater.model.transformer import EncoderBlock
+from locater.records import Words
+
+
+class FusionModule(nn.Module):
+    """F_vw^k: one block over patches and words together, one over the patches it keeps."""
+
+    def __init__(self, width: int, heads: int, norm: Literal["pre", "post"]) -> None:
+        super().__init__()
+        self.joint = EncoderBlock(width, heads, norm)
+        self.refine = EncoderBlock(width, heads, norm)
+        self.visual_type = nn.Parameter(torch.randn(width) * 0.02)  # eps_v
+        self.word_type = nn.Parameter(torch.randn(width) * 0.02)  # eps_w
+
+    def forward(self, patches: Tensor, words: Tensor, is_padding: Tensor) -> Tensor:
+        """F_2^k (B, P, D) from F_2^(k-1) (B, P, D) and E (B, W, D); `is_padding` is (B, P + W)."""
+        tokens = torch.cat([patches + self.visual_type, words + self.word_type], dim=1)  # (B, P + W, D)
+        kept = self.joint(tokens, is_padding)[:, : patches.shape[1]]  # Eq. 3: the words' outputs are dropped
+        refined: Tensor = self.refine(kept)  # Eq. 4
+        return refined
+
+
+class CrossModalityEncoder(nn.Module):
+    """E_vw: K fusion modules; the words are fed afresh to each."""
+
+    def __init__(self, width: int, modules: int, heads: int, norm: Literal["pre", "post"]) -> None:
+        super().__init__()
+        self.steps = nn.ModuleList(FusionModule(width, heads, norm) for _ in range(modules))
+
+    def forward(self, patches: Tensor, words: Words) -> list[Tensor]:
+        """Every module's output, each (B, T, P, D); the last is V."""
+        batch, frames, count, _ = patches.shape
+        x = rearrange(patches, "b t p d -> (b t) p d")  # F_2^0 = I_t
+        text = repeat(words.features, "b w d -> (b t) w d", t=frames)
+        padded_words = repeat(words.is_padding, "b w -> (b t) w", t=frames)
+        is_padding = torch.cat([padded_words.new_zeros(batch * frames, count), padded_words], dim=1)
+        outputs = []
+        for step in self.steps:
+            x = step(x, text, is_padding)
+            outputs.append(rearrange(x, "(b t) p d -> b t p d", b=batch))
+        return outputs
+
+
+class Concatenation(nn.Module):
+    """The paper's baseline: each patch beside the sentence's mean, one linear map, no attention."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.mix = nn.Linear(2 * width, width)
+
+    def forward(self, patches: Tensor, words: Words) -> list[Tensor]:
+        """[V], V (B, T, P, D)."""
+        is_word = (~words.is_padding).unsqueeze(-1).to(words.features.dtype)
+        sentence = (words.features * is_word).sum(1) / is_word.sum(1)  # (B, D)
+        beside = repeat(sentence, "b d -> b t p d", t=patches.shape[1], p=patches.shape[2])
+        return [self.mix(torch.cat([patches, beside], dim=-1))]
+
+
+class AuxiliaryHeads(nn.Module):
+    """The readout layers of deep supervision (section 3.2.3): a small MLP a fusion module."""
+
+    def __init__(self, width: int, modules: int) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList(
+            nn.Sequential(nn.Linear(width, width // 2), nn.GELU(), nn.Linear(width // 2, 1)) for _ in range(modules)
+        )
+
+    def forward(self, outputs: list[Tensor]) -> Tensor:
+        """Logits (K, B, T, P), the sigmoid left to the loss."""
+        return torch.stack([head(x).squeeze(-1) for head, x in zip(self.heads, outputs, strict=True)])

@@ -1,0 +1,167 @@
+"""The local-global memory: writing (Eq. 5, 6) and reading (Eq. 7, 8).
+
+Written literally, Eq. 5 builds a (B, N, P, D) tensor. It factorises exactly, since the gate o_np is one number:
+
+    mean_p( o_np c_p + (1 - o_np) m_n )  =  (o @ c)_n / P  +  (1 - mean_p o_np) m_n
+
+and W_c [v, a] = W_v v + W_a a, so W_v v is computed for a whole chunk of frames before the recurrence begins.
+"""
+
+import math
+from typing import Literal
+
+import torch
+from einops import rearrange, repeat
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from locater.model.transformer import attend
+
+WriteRule = Literal["paper", "sum", "compete"]
+
+
+class WriteController(nn.Module):
+    """Writes one frame's patches into memory cells.
+
+    `paper` is Eq. 5 to the letter. `sum` replaces the mean over patches by a sum and normalises, as the authors'
+    released code does. `compete` lets each patch choose its cells by a softmax over the cells, so that a write is
+    neither averaged away nor diluted by 1/P; see docs/deviations.md for what each can learn.
+    """
+
+    def __init__(self, width: int, rule: WriteRule, heads: int) -> None:
+        super().__init__()
+        self.rule = rule
+        self.heads = heads
+        self.from_values = nn.Linear(width, width, bias=False)  # W_v, the left half of W_c
+        self.from_summary = nn.Linear(width, width, bias=False)  # W_a, the right half of W_c
+        self.gate = nn.Linear(width, width, bias=False)  # W_o (transposed, as nn.Linear stores it)
+        # An initial gate logit of order one whatever the width; the printed form has no 1/sqrt(D).
+        nn.init.normal_(self.gate.weight, std=1 / width if rule == "paper" else width**-0.5)
+        self.norm = nn.Identity() if rule == "paper" else nn.LayerNorm(width)
+
+    def forward(self, projected: Tensor, cells: Tensor) -> Tensor:
+        """The cells (B, N, D) after one frame, given W_v v (B, P, D) and the cells before."""
+        candidate = projected + self.from_summary(cells.mean(1, keepdim=True))  # c_p, Eq. 5 line 1
+        c, key, m = (
+            rearrange(x, "b n (h d) -> b h n d", h=self.heads) for x in (candidate, self.gate(candidate), cells)
+        )
+        logits = m @ key.transpose(-1, -2)  # (B, h, N, P): c_p^T W_o m_n
+        if self.rule == "compete":
+            share = (logits / math.sqrt(c.shape[-1])).softmax(dim=-2)  # over cells: patches compete for them
+            written = m + share @ c
+        elif self.rule == "sum":
+            gate = (logits / math.sqrt(c.shape[-1])).sigmoid()
+            written = gate @ c + (1 - gate).sum(-1, keepdim=True) * m
+        else:
+            gate = logits.sigmoid()  # o_np, Eq. 5 line 2
+            written = gate @ c / c.shape[-2] + (1 - gate.mean(-1, keepdim=True)) * m  # Eq. 5 line 3, factorised
+        cells_after: Tensor = self.norm(rearrange(written, "b h n d -> b n (h d)"))
+        return cells_after
+
+
+class MaskEmbedding(nn.Module):
+    """s_t of Eq. 6: a small FCN over the soft mask, one vector a patch."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        hidden = max(8, width // 12)
+        self.layers = nn.Sequential(
+            nn.Conv2d(1, hidden, 3, padding=1), nn.GELU(), nn.Conv2d(hidden, width, 3, padding=1)
+        )
+
+    def forward(self, soft_mask: Tensor, grid: tuple[int, int]) -> Tensor:
+        """(B, P, D) from a soft mask (B, h, w) of any resolution, pooled to the patch grid first."""
+        pooled = F.adaptive_avg_pool2d(soft_mask.unsqueeze(1), grid)
+        embedded: Tensor = rearrange(self.layers(pooled), "b d r c -> b (r c) d")
+        return embedded
+
+
+class TimeEmbedding(nn.Module):
+    """Says *when*: sinusoids of the seconds (for motion) and of the fraction of the video gone ("at the end")."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        seconds = 2 * math.pi / torch.logspace(math.log2(0.5), math.log2(512), 11, base=2)  # wavelengths 0.5 s to 512 s
+        fractions = math.pi * torch.tensor([0.5, 1.0, 2.0, 4.0, 8.0])
+        self.register_buffer("per_second", seconds, persistent=False)
+        self.register_buffer("per_video", fractions, persistent=False)
+        self.project = nn.Linear(2 * (len(seconds) + len(fractions)), width)
+
+    def forward(self, times: Tensor) -> Tensor:
+        """(B, T, D) from (B, T, 2); a negative fraction is unknown and adds nothing."""
+        by_second = times[..., :1] * self.get_buffer("per_second")
+        by_fraction = times[..., 1:] * self.get_buffer("per_video")
+        is_known = (times[..., 1:] >= 0).to(times.dtype)
+        waves = [by_second.sin(), by_second.cos(), by_fraction.sin() * is_known, by_fraction.cos() * is_known]
+        embedded: Tensor = self.project(torch.cat(waves, dim=-1))
+        return embedded
+
+
+class LocalGlobalMemory(nn.Module):
+    """M: global cells written once from the whole video, local cells written after every segmented frame.
+
+    It holds no video's state: cells come in and go out. A capacity of 0 is an absent memory.
+    """
+
+    def __init__(
+        self, width: int, global_cells: int, local_cells: int, rule: WriteRule, heads: int, time_embedding: bool
+    ) -> None:
+        super().__init__()
+        self.heads = heads
+        scale = 0.02 if rule == "paper" else 1.0  # normalised cells start at the size that they keep
+        self.global_start = nn.Parameter(torch.randn(global_cells, width) * scale)
+        self.local_start = nn.Parameter(torch.randn(local_cells, width) * scale)
+        self.global_write = WriteController(width, rule, heads) if global_cells else None
+        self.local_write = WriteController(width, rule, heads) if local_cells else None
+        self.mask_embedding = MaskEmbedding(width) if local_cells else None
+        self.from_mask = nn.Linear(width, width, bias=False) if local_cells else None  # W_c's third block, Eq. 6
+        has_time = time_embedding and (global_cells or local_cells)
+        self.time = TimeEmbedding(width) if has_time else None
+
+    def start(self, batch: int) -> tuple[Tensor, Tensor]:
+        """The learned first cells, (B, G, D) and (B, L, D)."""
+        return (
+            repeat(self.global_start, "n d -> b n d", b=batch),
+            repeat(self.local_start, "n d -> b n d", b=batch),
+        )
+
+    def stamp(self, values: Tensor, times: Tensor) -> Tensor:
+        """V (B, T, P, D) with its time on it, as it is written and as it looks up."""
+        return values if self.time is None else values + self.time(times).unsqueeze(2)
+
+    def project_local(self, stamped: Tensor) -> Tensor:
+        """W_v v of the local write for a whole chunk, (B, T, P, D): it needs no memory."""
+        if self.local_write is None:
+            return stamped
+        projected: Tensor = self.local_write.from_values(stamped)
+        return projected
+
+    def write_global(self, stamped: Tensor, cells: Tensor) -> Tensor:
+        """Eq. 5: the global cells after the sampled frames (B, T', P, D), one after another."""
+        if self.global_write is None:
+            return cells
+        projected = self.global_write.from_values(stamped)
+        for frame in projected.unbind(1):
+            cells = self.global_write(frame, cells)
+        return cells
+
+    def write_local(self, projected: Tensor, soft_mask: Tensor, grid: tuple[int, int], cells: Tensor) -> Tensor:
+        """Eq. 6: the local cells after one segmented frame, (B, P, D) projected and its soft mask (B, h, w)."""
+        if self.local_write is None or self.mask_embedding is None or self.from_mask is None:
+            return cells
+        embedded = self.from_mask(self.mask_embedding(soft_mask, grid))
+        written: Tensor = self.local_write(projected + embedded, cells)
+        return written
+
+    def read(self, values: Tensor, stamped: Tensor, global_cells: Tensor, local_cells: Tensor) -> Tensor:
+        """G_t (B, P, D), Eq. 7 and 8: V_t and what it finds in both memories."""
+        context = values
+        for cells in (global_cells, local_cells):
+            if cells.shape[1]:
+                context = context + attend(stamped, cells, cells, self.heads)
+        return context
+
+
+def summary(cells: Tensor) -> Tensor:
+    """AP over the cells (Eq. 9), (B, D); zeros where a memory is absent, so that shapes stay."""
+    return cells.mean(1) if cells.shape[1] else cells.new_zeros(cells.shape[0], cells.shape[2])

@@ -1,0 +1,77 @@
+"""Attention (Eq. 1) and the Transformer encoder block (Eq. 2)."""
+
+from typing import Literal
+
+import torch
+from einops import rearrange
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, heads: int, is_padding: Tensor | None = None) -> Tensor:
+    """ATT (Eq. 1), (B, N, D): `query` (B, N, D) looks up `key` and `value` (B, M, D), padded keys (B, M) left out."""
+    q, k, v = (rearrange(x, "b n (h d) -> b h n d", h=heads) for x in (query, key, value))
+    allowed = None if is_padding is None else ~is_padding[:, None, None, :]
+    return rearrange(F.scaled_dot_product_attention(q, k, v, attn_mask=allowed), "b h n d -> b n (h d)")
+
+
+class SelfAttention(nn.Module):
+    """MSA of Eq. 2."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x: Tensor, is_padding: Tensor | None = None) -> Tensor:
+        """(B, N, D) mixed over N."""
+        query, key, value = self.qkv(x).chunk(3, dim=-1)
+        mixed: Tensor = self.out(attend(query, key, value, self.heads, is_padding))
+        return mixed
+
+
+class LayerScale(nn.Module):
+    """A learned gain a channel (DINOv2)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`x` scaled."""
+        return x * self.gain
+
+
+class EncoderBlock(nn.Module):
+    """A Transformer encoder block: `post` is Eq. 2 as printed, `pre` is what every pretrained ViT has."""
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        norm: Literal["pre", "post"] = "pre",
+        norm_eps: float = 1e-6,
+        layer_scale: bool = False,
+    ) -> None:
+        super().__init__()
+        self.is_post_norm = norm == "post"
+        self.norm1 = nn.LayerNorm(width, eps=norm_eps)
+        self.attention = SelfAttention(width, heads)
+        self.scale1 = LayerScale(width) if layer_scale else nn.Identity()
+        self.norm2 = nn.LayerNorm(width, eps=norm_eps)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.scale2 = LayerScale(width) if layer_scale else nn.Identity()
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                # Xavier rather than a fixed 0.02: nearly the same at width 768, and right for small networks too.
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+
+    def forward(self, x: Tensor, is_padding: Tensor | None = None) -> Tensor:
+        """(B, N, D) to (B, N, D); padded tokens (B, N) are seen by none."""
+        if self.is_post_norm:
+            x = self.norm1(x + self.scale1(self.attention(x, is_padding)))
+            return self.norm2(x + self.scale2(self.mlp(x)))  # type: ignore[no-any-return]
+        x = x + self.scale1(self.attention(self.norm1(x), is_padding))
+        return x + self.scale2(self.mlp(self.norm2(x)))  # type: ignore[no-any-return]

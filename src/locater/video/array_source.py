@@ -1,0 +1,108 @@
+"""Frames from arrays that a caller already holds, or hands over one by one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from locater.errors import LocaterError
+from locater.records import Frame, Pixels, VideoInfo
+
+
+class ArraySequence:
+    """A sequence of pictures in memory, which can be read again and again."""
+
+    is_repeatable = True
+
+    def __init__(self, pictures: Sequence[Any] | npt.NDArray[Any], frames_per_second: float) -> None:
+        if isinstance(pictures, np.ndarray) and pictures.ndim == 3 and pictures.shape[-1] == 3:
+            # Read as (T, H, W) it would be a grey video three pixels wide, which nobody has.
+            raise LocaterError("One picture was given where a video is expected; put it in a list: [picture].")
+        if len(pictures) == 0:
+            raise LocaterError("The sequence of frames is empty; give at least one picture.")
+        self._pictures = pictures
+        self._frames_per_second = frames_per_second
+        height, width = as_pixels(pictures[0], 0).shape[:2]
+        self._size = (width, height)
+        self.info = VideoInfo(
+            name="frames",
+            width=width,
+            height=height,
+            frame_count=len(pictures),
+            frames_per_second=frames_per_second,
+            duration=len(pictures) / frames_per_second,
+        )
+
+    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
+        """Frames `start`, `start + every`, ..."""
+        check_stride(start, every)
+        return self._frames(start, every)
+
+    def _frames(self, start: int, every: int) -> Iterator[Frame]:
+        for index in range(start, len(self._pictures), every):
+            pixels = as_pixels(self._pictures[index], index)
+            check_size(pixels, self._size, index)
+            yield Frame(index, index / self._frames_per_second, pixels)
+
+
+class ArrayStream:
+    """Pictures that arrive once, as from a camera; nothing is known of them before."""
+
+    is_repeatable = False
+
+    def __init__(self, pictures: Iterable[Any], frames_per_second: float) -> None:
+        self._pictures = pictures
+        self._frames_per_second = frames_per_second
+        self._is_spent = False
+        self.info = VideoInfo(name="stream", frames_per_second=frames_per_second)
+
+    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
+        """Frames `start`, `start + every`, ...; the second call fails.
+
+        A stream has no beginning to go back to: what it gives next *is* frame `start`.
+        """
+        check_stride(start, every)
+        if self._is_spent:
+            raise LocaterError("This stream of frames has been read already; give a list, an array or a file instead.")
+        self._is_spent = True
+        return self._frames(start, every)
+
+    def _frames(self, start: int, every: int) -> Iterator[Frame]:
+        size: tuple[int, int] | None = None
+        for index, picture in enumerate(self._pictures, start):
+            if (index - start) % every:
+                continue
+            pixels = as_pixels(picture, index)
+            size = size or (pixels.shape[1], pixels.shape[0])
+            check_size(pixels, size, index)
+            yield Frame(index, index / self._frames_per_second, pixels)
+
+
+def check_stride(start: int, every: int) -> None:
+    """Nothing, for a possible choice of frames."""
+    if start < 0 or every < 1:
+        raise LocaterError(
+            f"Cannot read frames from {start} in steps of {every}; start at 0 or later, step by 1 or more."
+        )
+
+
+def check_size(pixels: Pixels, size: tuple[int, int], index: int) -> None:
+    """Nothing, when a picture is as large (width, height) as the first."""
+    height, width = pixels.shape[:2]
+    if (width, height) != size:
+        raise LocaterError(
+            f"Frame {index} is {width} x {height}, the first is {size[0]} x {size[1]}; make all frames the same size."
+        )
+
+
+def as_pixels(picture: Any, index: int) -> Pixels:
+    """A caller's array as (H, W, 3) uint8; a grey (H, W) picture gets three equal channels."""
+    array = np.asarray(picture)
+    if array.dtype != np.uint8:
+        raise LocaterError(f"Frame {index} holds {array.dtype} values; give uint8 values from 0 to 255.")
+    if array.ndim == 2:
+        array = np.repeat(array[:, :, None], 3, axis=2)
+    if array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
+        raise LocaterError(f"Frame {index} has the shape {array.shape}; give (height, width, 3) in RGB order.")
+    return array

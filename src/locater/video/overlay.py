@@ -1,0 +1,231 @@
+"""Masks drawn over frames for people to look at: tints, contours, a legend, and a sheet of small pictures."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
+
+from locater.records import Pixels
+
+_TINT = 0.42  # the mask's share of a tinted pixel: the object stays recognisable
+_RIM = np.array([16, 16, 16], dtype=np.uint8)  # a dark rim parts the bright line from bright videos
+_PANEL = (18, 20, 24)
+_TEXT = (238, 240, 243)
+_QUIET_TEXT = (150, 156, 165)
+
+
+def _voc_colormap() -> npt.NDArray[np.uint8]:
+    """The PASCAL VOC colours, (256, 3): the index's bits dealt to red, green and blue, highest first."""
+    index = np.arange(256)
+    colours = np.zeros((256, 3), dtype=np.uint8)
+    for place in range(8):
+        for channel in range(3):
+            bit = (index >> (3 * place + channel)) & 1
+            colours[:, channel] |= (bit << (7 - place)).astype(np.uint8)
+    return colours
+
+
+DAVIS_PALETTE = _voc_colormap()  # DAVIS stores its masks with VOC's colours
+
+
+def _bright_colours() -> npt.NDArray[np.uint8]:
+    """The palette's different hues at full brightness, in its order: (128, 0, 0) and (64, 0, 0) would look alike."""
+    kept: list[npt.NDArray[np.uint8]] = []
+    for colour in DAVIS_PALETTE[1:].astype(np.float64):
+        bright = np.round(colour * 255 / colour.max()).astype(np.uint8)
+        if all(np.abs(bright.astype(int) - other).max() > 96 for other in kept):
+            kept.append(bright)
+    return np.stack(kept)
+
+
+_COLOURS = _bright_colours()
+
+
+def colour_of(expression: int) -> tuple[int, int, int]:
+    """The RGB colour in which the `expression`-th mask, counted from 0, is drawn."""
+    red, green, blue = _COLOURS[expression % len(_COLOURS)].tolist()
+    return red, green, blue
+
+
+def draw(pixels: Pixels, masks: npt.NDArray[np.bool_], expressions: Sequence[str] | None = None) -> Pixels:
+    """A copy of the frame with every mask (E, H, W) tinted and outlined; named in a legend when `expressions` are."""
+    picture = pixels.copy()
+    line = max(1 if min(pixels.shape[:2]) < 160 else 2, round(min(pixels.shape[:2]) / 270))
+    for number, mask in enumerate(masks):
+        _draw_mask(picture, mask, np.array(colour_of(number), dtype=np.uint8), line)
+    if expressions:
+        _paste_legend(picture, tuple(expressions))
+    return picture
+
+
+def _draw_mask(picture: Pixels, mask: npt.NDArray[np.bool_], colour: npt.NDArray[np.uint8], line: int) -> None:
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if rows.size == 0:
+        return
+    # Only the mask's surroundings are touched: most masks are small, and this is done for every frame.
+    rim = max(1, line // 2)
+    top, left = max(0, rows[0] - rim), max(0, columns[0] - rim)
+    window = (slice(top, rows[-1] + rim + 1), slice(left, columns[-1] + rim + 1))
+    part, inside = picture[window], mask[window]
+    mixed = part[inside].astype(np.float32) * (1 - _TINT) + colour.astype(np.float32) * _TINT
+    part[inside] = mixed.round().astype(np.uint8)
+    # The frame's border is no edge of the object, so the line is left open there.
+    core = ~_grown(~inside, line)
+    part[inside & ~core] = colour
+    part[_grown(inside, rim) & ~inside] = _RIM
+
+
+def _grown(region: npt.NDArray[np.bool_], steps: int) -> npt.NDArray[np.bool_]:
+    """The region with all pixels reached in `steps` moves, across edges and corners by turns: nearly a disc."""
+    for step in range(steps):
+        wider = region.copy()
+        wider[1:] |= region[:-1]
+        wider[:-1] |= region[1:]
+        source = wider.copy() if step % 2 else region
+        wider[:, 1:] |= source[:, :-1]
+        wider[:, :-1] |= source[:, 1:]
+        region = wider
+    return region
+
+
+# ---- The legend ------------------------------------------------------------------------------------------------------
+
+
+def _paste_legend(picture: Pixels, expressions: tuple[str, ...]) -> None:
+    height, width = picture.shape[:2]
+    panel, opacity = _legend(expressions, width, height)
+    rows, columns = panel.shape[:2]
+    corner = picture[height - rows :, :columns]
+    corner[:] = (corner * (1 - opacity) + panel * opacity).round().astype(np.uint8)
+
+
+@lru_cache(maxsize=4)  # drawn once a video, pasted on every frame
+def _legend(
+    expressions: tuple[str, ...], width: int, height: int
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """A strip for the picture's bottom: its colours (h, W, 3), and its opacity (h, W, 1) in [0, 1]."""
+    size = max(9, min(round(height / 26), 40))
+    line = round(size * 1.5)
+    room = max(1, height // 3 // line)  # never more than a third of the picture
+    named = expressions if len(expressions) <= room else expressions[: max(1, room - 1)]
+    rows = len(named) + (len(named) < len(expressions) and room > 1)
+    font = ImageFont.load_default(size)
+    strip = Image.new("RGB", (width, min(height, rows * line + size // 2)), _PANEL)
+    pen = ImageDraw.Draw(strip)
+    swatch = round(size * 0.8)
+    for number, name in enumerate(named):
+        middle = size // 4 + number * line + line // 2
+        box = (size // 2, middle - swatch // 2, size // 2 + swatch, middle - swatch // 2 + swatch)
+        pen.rectangle(box, fill=colour_of(number))
+        text = shorten(name, font, width - 2 * size - swatch)
+        pen.text((size + swatch, middle), text, fill=_TEXT, font=font, anchor="lm")
+    if rows > len(named):
+        middle = size // 4 + len(named) * line + line // 2
+        pen.text((size // 2, middle), f"+ {len(expressions) - len(named)} more", _QUIET_TEXT, font, anchor="lm")
+    colours = np.asarray(strip, dtype=np.float32)
+    is_ink = np.any(colours != np.array(_PANEL, dtype=np.float32), axis=2, keepdims=True)
+    return colours, np.where(is_ink, 1.0, 0.72).astype(np.float32)
+
+
+def shorten(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: float) -> str:
+    """The text on one line, cut with an ellipsis where it is wider than `width` pixels; any Unicode is safe."""
+    # Control characters and lone surrogates would break the line or the font's encoder.
+    clean = "".join(letter if letter.isprintable() else " " for letter in text)
+    clean = " ".join(clean.encode("utf-8", "replace").decode("utf-8").split())
+    if font.getlength(clean) <= width:
+        return clean
+    low, high = 0, len(clean)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if font.getlength(clean[:middle].rstrip() + "…") <= width:
+            low = middle
+        else:
+            high = middle - 1
+    return clean[:low].rstrip() + "…" if low else ""
+
+
+# ---- The contact sheet -----------------------------------------------------------------------------------------------
+
+
+class ContactSheet:
+    """Evenly spaced small pictures of a video of unknown length, in constant memory.
+
+    Every `stride`-th frame is kept; when four times the sheet's pictures have come together, every other one goes and
+    the stride doubles. So the sheet can always choose from twice as many as it shows, or more.
+    """
+
+    def __init__(self, title: str = "", columns: int = 4, rows: int = 3, thumbnail_side: int = 320) -> None:
+        self._title = title
+        self._columns = columns
+        self._shown = columns * rows
+        self._thumbnail_side = thumbnail_side
+        self._kept: list[tuple[float, Image.Image]] = []
+        self._stride = 1
+        self._seen = 0
+
+    @property
+    def is_next_kept(self) -> bool:
+        """Whether the next frame will be kept, so that the others need not be drawn."""
+        return self._seen % self._stride == 0
+
+    def skip(self) -> None:
+        """Count a frame that will not be kept."""
+        self._seen += 1
+
+    def add(self, pixels: Pixels, timestamp: float) -> None:
+        """Offer the next frame; it is kept when its turn has come."""
+        if self.is_next_kept:
+            height, width = pixels.shape[:2]
+            scale = self._thumbnail_side / max(height, width)
+            size = (max(1, round(width * scale)), max(1, round(height * scale)))
+            small = Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR)  # Pillow's is antialiased
+            self._kept.append((timestamp, small))
+            if len(self._kept) > 4 * self._shown:
+                self._kept = self._kept[::2]
+                self._stride *= 2
+        self._seen += 1
+
+    def image(self) -> Image.Image:
+        """The grid, in reading order, each picture with its time; fewer pictures make a smaller grid."""
+        chosen = self._chosen()
+        columns = max(1, min(self._columns, len(chosen)))
+        thumbnail = chosen[0][1].size if chosen else (self._thumbnail_side, 1)
+        return _grid(chosen, columns, thumbnail, self._title)
+
+    def _chosen(self) -> list[tuple[float, Image.Image]]:
+        if len(self._kept) <= self._shown:
+            return self._kept
+        places = np.linspace(0, len(self._kept) - 1, self._shown).round().astype(int)
+        return [self._kept[place] for place in places]
+
+
+def _grid(
+    pictures: Sequence[tuple[float, Image.Image]], columns: int, thumbnail: tuple[int, int], title: str
+) -> Image.Image:
+    width, height = thumbnail
+    gap, caption = 10, 24
+    header = 46 if title else gap
+    rows = -(-len(pictures) // columns)
+    sheet = Image.new("RGB", (gap + columns * (width + gap), header + rows * (height + caption) + gap // 2), _PANEL)
+    pen = ImageDraw.Draw(sheet)
+    if title:
+        font = ImageFont.load_default(20)
+        pen.text((gap, header // 2), shorten(title, font, sheet.width - 2 * gap), _TEXT, font, anchor="lm")
+    small = ImageFont.load_default(14)
+    for place, (timestamp, picture) in enumerate(pictures):
+        left = gap + (place % columns) * (width + gap)
+        top = header + (place // columns) * (height + caption)
+        sheet.paste(picture, (left, top))
+        pen.text((left, top + height + 10), clock_text(timestamp), _QUIET_TEXT, small, anchor="lm")
+    return sheet
+
+
+def clock_text(seconds: float) -> str:
+    """Seconds as a person reads a player: 0:07.25, 1:02:07.25."""
+    hundredths = round(seconds * 100)
+    minutes, rest = divmod(hundredths, 6000)
+    hours, minutes = divmod(minutes, 60)
+    end = f"{rest // 100:02d}.{rest % 100:02d}"
+    return f"{hours}:{minutes:02d}:{end}" if hours else f"{minutes}:{end}"

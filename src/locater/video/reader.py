@@ -1,0 +1,51 @@
+"""Frames from whatever a person has: a video file, a folder of pictures, arrays in memory, a live stream of arrays."""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from locater.errors import LocaterError
+from locater.records import FrameSource
+from locater.video.array_source import ArraySequence, ArrayStream
+from locater.video.file_source import VideoFile
+from locater.video.folder_source import PictureFolder
+
+DEFAULT_FRAMES_PER_SECOND = 24.0  # for sources without a clock: DAVIS and most films run at 24
+
+
+def open_source(source: object, frames_per_second: float | None = None) -> FrameSource:
+    """The frames behind `source`, read one at a time.
+
+    `source` is a path to a video file or to a folder of pictures, a sequence or (T, H, W, 3) array of uint8 RGB
+    pictures, or an iterator of such pictures, which can be read only once. A source that is already open comes back
+    as it is. `frames_per_second` is for sources that carry no times of their own: all but video files.
+    """
+    if frames_per_second is not None and not (math.isfinite(frames_per_second) and frames_per_second > 0):
+        raise LocaterError(f"{frames_per_second} frames per second is not possible; give a number above zero.")
+    rate = frames_per_second or DEFAULT_FRAMES_PER_SECOND
+    if isinstance(source, (str, Path)):
+        return _open_path(Path(source).expanduser(), rate, is_rate_given=frames_per_second is not None)
+    if isinstance(source, FrameSource):
+        return source
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        raise LocaterError("Cannot read frames from bytes; save them to a file and give its path.")
+    if isinstance(source, (np.ndarray, Sequence)):
+        return ArraySequence(source, rate)
+    if isinstance(source, Iterable):
+        return ArrayStream(source, rate)
+    raise LocaterError(
+        f"Cannot read frames from a {type(source).__name__}; give a path to a video or a folder, or RGB arrays."
+    )
+
+
+def _open_path(path: Path, rate: float, is_rate_given: bool) -> FrameSource:
+    try:
+        if path.is_dir():
+            return PictureFolder(path, rate)
+        if is_rate_given:
+            raise LocaterError(f"{path} has times of its own; leave out the frames per second for a video file.")
+        return VideoFile(path)
+    except OSError as error:  # no permission, a name too long, a disk that went away
+        raise LocaterError(f"Cannot read {path}: {(error.strerror or str(error)).lower()}; check the path.") from error

@@ -1,0 +1,80 @@
+"""What shapes can look like, what they are called, and which colour-shape pairs are held out."""
+
+from random import Random
+
+from locater.worlds.grammar import Lexicon
+
+# Each colour with the second colour of its pattern: the same colour darker or paler, so that its word stays true.
+PALETTE: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
+    "red": ((0.90, 0.10, 0.10), (0.45, 0.02, 0.02)),
+    "orange": ((1.00, 0.52, 0.05), (0.62, 0.28, 0.00)),
+    "yellow": ((0.98, 0.90, 0.12), (1.00, 0.99, 0.70)),
+    "green": ((0.12, 0.72, 0.18), (0.02, 0.36, 0.06)),
+    "cyan": ((0.15, 0.88, 0.90), (0.02, 0.50, 0.52)),
+    "blue": ((0.12, 0.25, 0.95), (0.03, 0.07, 0.45)),
+    "purple": ((0.55, 0.15, 0.85), (0.28, 0.04, 0.46)),
+    "pink": ((1.00, 0.45, 0.75), (1.00, 0.80, 0.92)),
+    "white": ((0.97, 0.97, 0.97), (0.66, 0.66, 0.66)),
+    "black": ((0.06, 0.06, 0.06), (0.33, 0.33, 0.33)),
+}
+COLOURS = tuple(PALETTE)
+SHAPES = ("circle", "square", "triangle", "star", "ring", "cross", "heart", "hexagon", "crescent", "arrow")
+TEXTURES = ("solid", "striped", "dotted", "checkered")
+PANEL = "panel"  # the occluder's shape; never a referent
+OCCLUDER = "wall"  # the occluder's noun
+
+RADII = {"small": (0.075, 0.086), "medium": (0.102, 0.120), "large": (0.140, 0.160)}
+ROUND = ("circle", "ring")  # turning shows only in their pattern
+ROUND_TEXTURES = ("striped", "checkered")  # the patterns in which it does
+
+# One pair for each colour and each shape; in train, validation and test no object and no sentence has such a pair.
+HELD_OUT_PAIRS = frozenset((colour, SHAPES[(3 * index + 1) % len(SHAPES)]) for index, colour in enumerate(COLOURS))
+ALL_PAIRS = tuple((colour, shape) for colour in COLOURS for shape in SHAPES)
+SEEN_PAIRS = tuple(pair for pair in ALL_PAIRS if pair not in HELD_OUT_PAIRS)
+
+LEXICON = Lexicon(
+    nouns={
+        "circle": ("circle", "disc"),
+        "square": ("square",),
+        "triangle": ("triangle",),
+        "star": ("star",),
+        "ring": ("ring", "hoop"),
+        "cross": ("cross", "plus"),
+        "heart": ("heart",),
+        "hexagon": ("hexagon",),
+        "crescent": ("crescent", "moon"),
+        "arrow": ("arrow",),
+    },
+    generic_nouns=("shape", "object", "thing"),
+    occluders={OCCLUDER: ("wall", "panel", "board")},
+)
+
+
+class Wardrobe:
+    """Draws the looks of a scene's objects, within the pairs that the split allows."""
+
+    def __init__(self, rng: Random, is_held_out: bool) -> None:
+        self._rng = rng
+        self._star_pairs = tuple(sorted(HELD_OUT_PAIRS)) if is_held_out else SEEN_PAIRS
+        self._other_pairs = ALL_PAIRS if is_held_out else SEEN_PAIRS
+
+    def referent(self, turns: bool = False) -> tuple[str, str, str]:
+        """Colour, shape and texture of the referent; `turns`: of one whose turning can be seen."""
+        colour, shape = self._rng.choice(self._star_pairs)
+        textures = ROUND_TEXTURES if turns and shape in ROUND else TEXTURES
+        return colour, shape, self._rng.choice(textures)
+
+    def other(self, colour: str, shape: str) -> tuple[str, str, str]:
+        """The looks of another object: often the referent's colour or its shape, never both."""
+        rng = self._rng
+        sharing = rng.random()
+        for _ in range(100):
+            if sharing < 0.35:
+                pair = (colour, rng.choice(SHAPES))
+            elif sharing < 0.7:
+                pair = (rng.choice(COLOURS), shape)
+            else:
+                pair = rng.choice(self._other_pairs)
+            if pair != (colour, shape) and pair in self._other_pairs:
+                break
+        return (*pair, rng.choice(TEXTURES))

@@ -1,0 +1,206 @@
+"""The one loop: streamed, whole, resumed and live give the same masks; the state never grows."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from torch import Tensor
+
+import locater
+from locater.config import preset
+from locater.errors import LocaterError
+from locater.inference.segmenter import NotUnderstoodWarning, Segmenter
+from locater.model.build import build
+from locater.model.visual.encoder import VisualEncoder
+from locater.records import FrameResult, VideoState, VisualFeatures
+
+WORDS = ["a", "dog", "left", "on", "right", "the"]
+DOG, OTHER = "the dog on the left", "a dog on the right"
+
+
+@pytest.fixture(scope="module")
+def segmenter() -> Segmenter:
+    torch.set_num_threads(2)
+    return Segmenter(build(preset("tiny", {"text": {"vocabulary": WORDS}, "memory": {"interval": 4}}), seed=0), "cpu")
+
+
+@pytest.fixture(scope="module")
+def video() -> npt.NDArray[np.uint8]:
+    """Twenty-one frames that differ from one another."""
+    return np.random.default_rng(0).integers(0, 256, (21, 36, 50, 3), dtype=np.uint8)
+
+
+def softs(results: Iterator[FrameResult]) -> npt.NDArray[np.float32]:
+    frames = [result.soft_masks for result in results]
+    return np.stack([frame for frame in frames if frame is not None])
+
+
+def test_results_have_the_sources_size_and_everything_asked_for(
+    segmenter: Segmenter, video: npt.NDArray[np.uint8]
+) -> None:
+    results = list(segmenter.segment(video, [DOG, OTHER], soft=True, frames_per_second=10))
+    assert len(results) == 21
+    last = results[-1]
+    assert last.masks.shape == (2, 36, 50) and last.masks.dtype == np.bool_
+    assert last.frame.index == 20 and last.frame.timestamp == pytest.approx(2.0)
+    assert last.soft_masks is not None and np.array_equal(last.soft_masks > 0.5, last.masks)
+    assert [word for word, _ in last.word_attention[0]] == DOG.split()
+    assert sum(weight for _, weight in last.word_attention[1]) == pytest.approx(1.0)
+    assert all(0 <= score <= 1 for score in last.presence)
+    assert next(segmenter.segment(video, DOG)).soft_masks is None
+
+
+@pytest.mark.parametrize("stop", [0, 3, 7, 12, 20])
+@pytest.mark.parametrize("mode", ["file", "live"])
+def test_resumed_equals_uninterrupted_bit_for_bit(
+    segmenter: Segmenter, video: npt.NDArray[np.uint8], tmp_path: Path, mode: str, stop: int
+) -> None:
+    assert mode in ("file", "live")
+    whole = list(segmenter.segment(video, [DOG], soft=True, mode=mode, chunk_frames=4))  # type: ignore[arg-type]
+    results = segmenter.segment(video, [DOG], soft=True, mode=mode, chunk_frames=4)  # type: ignore[arg-type]
+    for result in results:
+        if result.frame.index == stop:
+            result.state.save(tmp_path / "state.safetensors")
+            break
+    state = VideoState.load(tmp_path / "state.safetensors")
+    rest = list(segmenter.segment(video, [DOG], soft=True, chunk_frames=4, state=state))
+    assert [result.frame.index for result in rest] == list(range(stop + 1, 21))
+    for ours, theirs in zip(rest, whole[stop + 1 :], strict=True):
+        assert np.array_equal(ours.soft_masks, theirs.soft_masks)  # type: ignore[arg-type]
+
+
+def test_a_file_a_list_and_a_stream_agree_bit_for_bit_in_live_mode(
+    segmenter: Segmenter, video: npt.NDArray[np.uint8]
+) -> None:
+    whole = softs(segmenter.segment(video, DOG, soft=True, mode="live", chunk_frames=5))
+    stream = softs(segmenter.segment((frame for frame in video), DOG, soft=True, chunk_frames=5))
+    assert np.array_equal(whole, stream)
+
+
+def test_a_stream_resumes_where_it_stopped(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:
+    whole = list(segmenter.segment(iter(video), DOG, soft=True))
+    rest = list(segmenter.segment(iter(video[9:]), DOG, soft=True, state=whole[8].state))
+    assert [result.frame.index for result in rest] == list(range(9, 21))
+    for ours, theirs in zip(rest, whole[9:], strict=True):
+        assert np.array_equal(ours.soft_masks, theirs.soft_masks)  # type: ignore[arg-type]
+        assert ours.frame.timestamp == theirs.frame.timestamp
+
+
+@pytest.mark.parametrize("mode", ["file", "live"])
+def test_other_chunk_sizes_agree(segmenter: Segmenter, video: npt.NDArray[np.uint8], mode: str) -> None:
+    runs = [softs(segmenter.segment(video, DOG, soft=True, mode=mode, chunk_frames=n)) for n in (1, 4, 7, 64)]  # type: ignore[arg-type]
+    for run in runs[1:]:
+        np.testing.assert_allclose(run, runs[0], atol=1e-5)
+
+
+def test_expressions_together_agree_with_one_at_a_time(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:
+    together = softs(segmenter.segment(video, [DOG, OTHER], soft=True))
+    for place, text in enumerate([DOG, OTHER]):
+        np.testing.assert_allclose(
+            together[:, place], softs(segmenter.segment(video, text, soft=True))[:, 0], atol=1e-5
+        )
+
+
+def test_file_mode_knows_the_end_and_live_mode_cannot(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:
+    other_end = video.copy()
+    other_end[16:] = 255 - other_end[16:]
+    file = [softs(segmenter.segment(v, DOG, soft=True, mode="file"))[:8] for v in (video, other_end)]
+    live = [softs(segmenter.segment(v, DOG, soft=True, mode="live"))[:8] for v in (video, other_end)]
+    assert not np.array_equal(file[0], file[1])
+    assert np.array_equal(live[0], live[1])
+
+
+def test_the_state_has_the_same_bytes_after_8_and_5000_frames(segmenter: Segmenter) -> None:
+    frame = np.zeros((16, 16, 3), dtype=np.uint8)
+    sizes = {}
+    for result in segmenter.segment((frame for _ in range(5000)), DOG, chunk_frames=50):
+        sizes[result.frame.index + 1] = result.state.nbytes
+    assert sizes[8] == sizes[5000] == 2 * 32 * 32 * 4
+    assert len(sizes) == 5000
+
+
+def test_a_window_encoder_streams_like_any_other(video: npt.NDArray[np.uint8]) -> None:
+    """Whole windows whatever the chunk: the masks do not depend on it, and resuming keeps them."""
+
+    class Windowed(VisualEncoder):
+        def __init__(self, inner: VisualEncoder) -> None:
+            super().__init__(
+                patch_size=8, width=32, pixels=HALF, early_channels=inner.early_channels,
+                early_strides=inner.early_strides, window=4,
+            )  # fmt: skip
+            self.inner = inner
+
+        def forward(self, frames: Tensor) -> VisualFeatures:
+            features: VisualFeatures = self.inner(frames)
+            windows = torch.split(features.patches, self.window, dim=1)
+            mixed = [w + w.mean(1, keepdim=True) for w in windows]  # every frame sees its whole window
+            return replace(features, patches=torch.cat(mixed, dim=1))
+
+    from locater.model.visual.encoder import HALF_STATISTICS as HALF
+
+    model = build(preset("tiny", {"text": {"vocabulary": WORDS}, "memory": {"interval": 3}}), seed=0)
+    model.visual = Windowed(model.visual)
+    windowed = Segmenter(model, "cpu")
+    runs = [softs(windowed.segment(video, DOG, soft=True, chunk_frames=n)) for n in (1, 4, 6, 12)]
+    for run in runs[1:]:
+        np.testing.assert_allclose(run, runs[0], atol=1e-5)
+    whole = list(windowed.segment(video, DOG, soft=True, chunk_frames=4))
+    rest = softs(windowed.segment(video, DOG, soft=True, chunk_frames=4, state=whole[9].state))
+    assert np.array_equal(rest, np.stack([r.soft_masks for r in whole[10:] if r.soft_masks is not None]))
+
+
+def test_a_track_holds_what_segment_yields(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:
+    track = segmenter.track(video, [DOG, OTHER])
+    results = list(segmenter.segment(video, [DOG, OTHER]))
+    assert len(track) == 21 and track.expressions == (DOG, OTHER)
+    for index, result in enumerate(results):
+        assert np.array_equal(track.mask(index, 1), result.masks[1])
+    assert track.masks(1).shape == (21, 36, 50)
+    assert track.areas(1) == [int(result.masks[1].sum()) for result in results]
+
+
+def test_a_checkpoint_gives_the_same_masks(segmenter: Segmenter, video: npt.NDArray[np.uint8], tmp_path: Path) -> None:
+    segmenter.save_pretrained(tmp_path / "c")
+    loaded = locater.load(tmp_path / "c", device="cpu")
+    ours, theirs = (softs(s.segment(video[:5], DOG, soft=True)) for s in (loaded, segmenter))
+    assert np.array_equal(ours, theirs)
+
+
+def test_bfloat16_stays_close(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:
+    reduced = softs(Segmenter(segmenter.model, "cpu", "bfloat16").segment(video, DOG, soft=True))
+    assert np.abs(reduced - softs(segmenter.segment(video, DOG, soft=True))).max() < 0.1
+
+
+def test_words_that_were_not_understood_are_named(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:
+    with pytest.warns(NotUnderstoodWarning, match="der, Hund, links"):
+        next(segmenter.segment(video, "der Hund links"))
+    with pytest.warns(NotUnderstoodWarning, match="4980 more"):
+        next(segmenter.segment(video, "dog " * 5000))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"expressions": ""}, "holds no words"),
+        ({"expressions": []}, "No expression"),
+        ({"chunk_frames": -1}, "at least 1"),
+        ({"source": iter([]), "mode": "file"}, "cannot be read twice"),
+    ],
+)
+def test_bad_calls_fail_before_any_frame_is_read(
+    segmenter: Segmenter, video: npt.NDArray[np.uint8], arguments: dict[str, object], told: str
+) -> None:
+    with pytest.raises(LocaterError, match=told):
+        segmenter.segment(**{"source": video, "expressions": DOG, **arguments})  # type: ignore[arg-type]
+
+
+def test_an_empty_stream_and_a_foreign_state_are_refused(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:
+    with pytest.raises(LocaterError, match="no frames"):
+        segmenter.track(iter([]), DOG)
+    state = next(segmenter.segment(video, DOG)).state
+    with pytest.raises(LocaterError, match="belongs to"):
+        segmenter.segment(video, OTHER, state=state)

@@ -1,0 +1,71 @@
+"""The referring decoder against Eq. 9 to 11."""
+
+import torch
+from made_words import words_of
+
+from locater.model.decoder import FineUpsampler, PatchReadout, QueryEmbedding, ReferringDecoder, presence
+
+
+def test_visual_query_is_eq_9_and_10() -> None:
+    torch.manual_seed(0)
+    query = QueryEmbedding(8, "visual")
+    values, global_cells, local_cells = torch.randn(2, 4, 8), torch.randn(2, 6, 8), torch.randn(2, 5, 8)
+    words = words_of(torch.randn(2, 5, 8), [5, 3])
+    vector, attention = query(values, global_cells, local_cells, words)
+    for b, length in enumerate([5, 3]):
+        context = torch.cat([values[b].mean(0), global_cells[b].mean(0), local_cells[b].mean(0)])
+        w_1, w_2 = query.from_context.weight.T, query.from_words.weight.T
+        assert w_1.shape == (24, 8) and w_2.shape == (8, 8)  # 3D x D and D x D, as printed
+        real = words.features[b, :length]
+        expected = torch.softmax((context @ w_1) @ (real @ w_2).T, dim=0)
+        torch.testing.assert_close(attention[b, :length], expected, rtol=1e-5, atol=1e-6)
+        assert attention[b, length:].eq(0).all()
+        torch.testing.assert_close(vector[b], expected @ real, rtol=1e-5, atol=1e-5)
+
+
+def test_text_query_looks_at_words_alone() -> None:
+    torch.manual_seed(0)
+    query = QueryEmbedding(8, "text")
+    words = words_of(torch.randn(1, 5, 8), [4])
+    cells = torch.randn(1, 6, 8)
+    ours = query(torch.randn(1, 4, 8), cells, cells, words)
+    theirs = query(torch.randn(1, 4, 8), cells * 2, cells * 3, words)
+    assert torch.equal(ours[0], theirs[0])
+    torch.testing.assert_close(ours[1].sum(), torch.tensor(1.0))
+
+
+def test_readouts_are_their_formulas() -> None:
+    torch.manual_seed(0)
+    context, query = torch.randn(2, 6, 8), torch.randn(2, 8)
+    product = torch.stack([context[b] @ query[b] for b in range(2)])
+    torch.testing.assert_close(PatchReadout(8, "product")(context, query), product)
+    cosine = 10 * torch.nn.functional.cosine_similarity(context, query[:, None], dim=-1)
+    torch.testing.assert_close(PatchReadout(8, "cosine")(context, query), cosine, rtol=1e-5, atol=1e-5)
+    head = PatchReadout(8, "encoder_only")
+    assert torch.equal(head(context, query), head(context, query * 5))
+
+
+def test_fine_readout_has_the_finest_early_maps_size_and_sees_it() -> None:
+    torch.manual_seed(0)
+    upsampler = FineUpsampler(8, 4, early_channels=(2, 3))
+    context, query, coarse = torch.randn(2, 4, 8), torch.randn(2, 8), torch.randn(2, 2, 2)
+    early = [torch.randn(1, 2, 8, 8), torch.randn(1, 3, 4, 4)]  # one set for both expressions
+    logits = upsampler(context, query, coarse, early)
+    assert logits.shape == (2, 8, 8)
+    assert not torch.equal(upsampler(context, query, coarse, [early[0] * 2, early[1]]), logits)
+
+
+def test_the_decoder_without_upsampler_stays_on_the_patch_grid() -> None:
+    decoder = ReferringDecoder(QueryEmbedding(8, "visual"), PatchReadout(8, "product"), None)
+    cells = torch.zeros(1, 0, 8)
+    values = torch.randn(1, 6, 8)
+    words = words_of(torch.randn(1, 5, 8), [2])
+    prediction = decoder(values, values, cells, cells, words, [], (2, 3))
+    query = decoder.query(values, cells, cells, words)[0][0]
+    torch.testing.assert_close(prediction.logits[0], (values[0] @ query).view(2, 3))  # row by row
+
+
+def test_presence_is_the_mean_of_the_top_hundredth() -> None:
+    soft = torch.linspace(0, 1, 400).view(1, 20, 20)
+    torch.testing.assert_close(presence(soft), soft.flatten()[-4:].mean()[None])
+    assert presence(torch.full((1, 2, 2), 0.25)).item() == 0.25

@@ -1,0 +1,80 @@
+"""The cross-modality encoder against PyTorch's own Transformer layers."""
+
+from typing import Literal
+
+import pytest
+import torch
+from made_words import words_of
+from torch import nn
+
+from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder, FusionModule
+from locater.model.transformer import EncoderBlock, attend
+
+
+def reference_layer(block: EncoderBlock, width: int, heads: int, norm: str) -> nn.TransformerEncoderLayer:
+    """PyTorch's own encoder layer with the block's weights."""
+    layer = nn.TransformerEncoderLayer(
+        width, heads, 4 * width, dropout=0, activation="gelu", batch_first=True, norm_first=norm == "pre",
+        layer_norm_eps=1e-6,
+    )  # fmt: skip
+    layer.self_attn.in_proj_weight.data = block.attention.qkv.weight.data
+    layer.self_attn.in_proj_bias.data = block.attention.qkv.bias.data
+    layer.self_attn.out_proj.load_state_dict(block.attention.out.state_dict())
+    first, last = block.mlp[0], block.mlp[2]
+    layer.linear1.load_state_dict(first.state_dict())
+    layer.linear2.load_state_dict(last.state_dict())
+    layer.norm1.load_state_dict(block.norm1.state_dict())
+    layer.norm2.load_state_dict(block.norm2.state_dict())
+    return layer.eval()
+
+
+def randomise(module: nn.Module) -> None:
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.2)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_modules_equal_pytorchs_layers_with_padding(norm: Literal["pre", "post"]) -> None:
+    torch.manual_seed(0)
+    encoder = CrossModalityEncoder(width=16, modules=2, heads=4, norm=norm)
+    randomise(encoder)
+    patches, words = torch.randn(2, 3, 6, 16), words_of(torch.randn(2, 5, 16), [5, 2])
+    outputs = encoder(patches, words)
+    for b in range(2):
+        for t in range(3):
+            x = patches[b, t]
+            for k, step in enumerate(encoder.steps):
+                assert isinstance(step, FusionModule)
+                tokens = torch.cat([x + step.visual_type, words.features[b] + step.word_type])[None]
+                mask = torch.cat([torch.zeros(6, dtype=torch.bool), words.is_padding[b]])[None]
+                joint = reference_layer(step.joint, 16, 4, norm)(tokens, src_key_padding_mask=mask)[:, :6]
+                x = reference_layer(step.refine, 16, 4, norm)(joint)[0]
+                torch.testing.assert_close(outputs[k][b, t], x, rtol=1e-5, atol=1e-5)
+
+
+def test_attention_equals_pytorchs_multihead_attention_without_projections() -> None:
+    torch.manual_seed(0)
+    query, key = torch.randn(2, 5, 8), torch.randn(2, 7, 8)
+    reference = nn.MultiheadAttention(8, 2, bias=False, batch_first=True)
+    reference.in_proj_weight.data = torch.eye(8).repeat(3, 1)
+    reference.out_proj.weight.data = torch.eye(8)
+    is_padding = torch.arange(7).expand(2, -1) >= torch.tensor([[7], [3]])
+    expected = reference(query, key, key, key_padding_mask=is_padding)[0]
+    torch.testing.assert_close(attend(query, key, key, 2, is_padding), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["transformer", "concat"])
+def test_what_padding_holds_changes_nothing(kind: str) -> None:
+    torch.manual_seed(0)
+    fusion = CrossModalityEncoder(16, 2, 4, "pre") if kind == "transformer" else Concatenation(16)
+    features = torch.randn(1, 5, 16)
+    other = features.clone()
+    other[:, 3:] = 100.0
+    patches = torch.randn(1, 2, 6, 16)
+    ours = fusion(patches, words_of(features, [3]))[-1]
+    torch.testing.assert_close(fusion(patches, words_of(other, [3]))[-1], ours, rtol=1e-6, atol=1e-6)
+
+
+def test_auxiliary_heads_give_one_mask_a_module() -> None:
+    heads = AuxiliaryHeads(16, modules=3)
+    assert heads([torch.randn(2, 4, 6, 16) for _ in range(3)]).shape == (3, 2, 4, 6)

@@ -1,0 +1,116 @@
+"""The network, whole."""
+
+import pytest
+import torch
+
+from locater.config import preset
+from locater.model.build import build
+from locater.model.locater import Locater
+
+VOCABULARY = ["a", "dog", "left", "on", "the"]
+
+
+def tiny(**changes: object) -> Locater:
+    return build(preset("tiny", {"text": {"vocabulary": VOCABULARY}, **changes}), seed=0).eval()
+
+
+def clip(frames: int = 3, size: int = 64) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    return torch.rand(2, frames, 3, size, size, generator=generator), torch.rand(2, frames, 2, generator=generator)
+
+
+VARIANTS: list[dict[str, object]] = [
+    {},
+    {"memory": {"write": "paper", "time_embedding": False}},
+    {"memory": {"write": "sum"}},
+    {"memory": {"global_ratio": 0.0}},
+    {"memory": {"local_ratio": 0.0}},
+    {"memory": {"global_ratio": 0.0, "local_ratio": 0.0}},
+    {"memory": {"global_ratio": 3.0, "local_ratio": 1.0}},
+    {"fusion": {"kind": "concat"}},
+    {"fusion": {"norm": "post", "auxiliary": False}},
+    {"decoder": {"upsampling": "bilinear"}},
+    {"decoder": {"readout": "cosine"}},
+    {"decoder": {"readout": "encoder_only", "query": "text"}},
+    {"image_size": 56, "visual": {"kind": "dinov2", "patch_size": 14, "width": 48, "depth": 1, "heads": 3}},
+    {"visual": {"kind": "efficientnet_lite"}},
+]
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=[str(changes) for changes in VARIANTS])
+def test_every_switch_runs_and_every_weight_learns(changes: dict[str, object]) -> None:
+    model = tiny(**changes)
+    size = model.config.image_size
+    frames, times = clip(size=size)
+    prediction = model(frames, times, frames[:, :2], times[:, :2], ["the dog on the left", "a dog"])
+    side = size // 2 if model.config.decoder.upsampling == "fine" else model.config.grid
+    assert prediction.logits.shape == (2, 3, side, side)
+    loss = prediction.logits.square().mean() + prediction.word_attention.square().mean()
+    if prediction.auxiliary is not None:
+        assert prediction.auxiliary.shape == (model.config.fusion.modules, 2, 3, model.config.grid, model.config.grid)
+        loss = loss + prediction.auxiliary.square().mean()
+    loss.backward()
+    unlearned = {name for name, p in model.named_parameters() if p.grad is None and p.numel()}
+    encoder_only = model.config.decoder.readout == "encoder_only"
+    may_stay = {"decoder.query.from_context.weight"} if encoder_only else set()
+    assert unlearned <= may_stay
+
+
+def test_the_unrolled_forward_is_the_step_frame_by_frame() -> None:
+    model = tiny()
+    frames, times = clip()
+    texts = ["the dog on the left", "a dog"]
+    whole = model(frames, times, frames, times, texts)
+    words = model.text(texts)
+    state = model.remember(model.fuse(model.visual(frames), times, words), model.start(words))
+    for t in range(3):
+        features = model.fuse(model.visual(frames[:, t : t + 1]), times[:, t : t + 1], words)
+        prediction, state = model.step(features.frame(0), words, state)
+        torch.testing.assert_close(prediction.logits, whole.logits[:, t], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(state.local_cells, whole.state.local_cells, rtol=1e-4, atol=1e-5)
+    assert state.frame_index == 3
+
+
+def test_a_step_changes_no_weight_and_no_state_it_was_given() -> None:
+    model = tiny()
+    frames, times = clip(1)
+    words = model.text(["a dog", "the dog"])
+    features = model.fuse(model.visual(frames), times, words).frame(0)
+    before = model.start(words)
+    copies = before.global_cells.clone(), before.local_cells.clone()
+    first, _ = model.step(features, words, before)
+    second, after = model.step(features, words, before)
+    assert torch.equal(first.logits, second.logits)
+    assert torch.equal(before.global_cells, copies[0]) and torch.equal(before.local_cells, copies[1])
+    assert after.frame_index == 1 and before.frame_index == 0
+
+
+def test_other_input_sizes_keep_the_number_of_cells() -> None:
+    model = tiny()
+    frames, times = clip(2, size=96)
+    prediction = model(frames, times, frames, times, ["a dog", "the dog"])
+    assert prediction.logits.shape == (2, 2, 48, 48)
+    assert prediction.state.global_cells.shape[1] == 32
+
+
+def test_the_mask_feeds_back_into_the_local_memory() -> None:
+    model = tiny(decoder={"upsampling": "bilinear", "readout": "product"})
+    cells = model.memory.start(1)[1]
+    projected = torch.randn(1, 64, 32)
+    empty, full = (model.memory.write_local(projected, torch.full((1, 8, 8), v), (8, 8), cells) for v in (0.0, 1.0))
+    assert (empty - full).abs().max() > 1e-4
+
+
+def test_paper_has_the_papers_shapes() -> None:
+    with torch.device("meta"):
+        model = build(preset("paper"))
+    memory = model.memory
+    assert memory.global_write and memory.local_write and memory.from_mask
+    assert memory.global_start.shape == (600, 768) and memory.local_start.shape == (800, 768)
+    assert memory.global_write.from_values.weight.shape == (768, 768)  # W_c^g = [W_v, W_a] is D x 2D
+    assert memory.global_write.gate.weight.shape == (768, 768)
+    assert model.decoder.query.from_context.weight.shape == (768, 3 * 768)
+    assert len(model.fusion.steps) == 3  # type: ignore[arg-type]
+    assert model.decoder.upsampler is None and memory.time is None
+    words = model.text.max_words
+    assert words == 20

@@ -1,0 +1,146 @@
+"""The memory against the paper's equations, written out literally."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional as F
+
+from locater.model.memory import LocalGlobalMemory, TimeEmbedding, WriteController, WriteRule, summary
+
+sizes = st.integers(1, 7)
+RULES: tuple[WriteRule, ...] = ("paper", "sum", "compete")
+
+
+def literal_write(controller: WriteController, values: Tensor, cells: Tensor) -> Tensor:
+    """Eq. 5 with its (B, N, P, D) tensor: every cell, every patch, then the pooling over patches."""
+    patches, count = values.shape[1], cells.shape[1]
+    w_c = torch.cat([controller.from_values.weight, controller.from_summary.weight], dim=1)  # D x 2D
+    pooled = cells.mean(1, keepdim=True).expand(-1, patches, -1)
+    c = torch.cat([values, pooled], dim=-1) @ w_c.T  # (B, P, D)
+    w_o = controller.gate.weight.T
+    blocks = []
+    for c_h, key_h, m_h in zip(*(x.chunk(controller.heads, -1) for x in (c, c @ w_o, cells)), strict=True):
+        logit = torch.einsum("bpd,bnd->bnp", key_h, m_h)
+        if controller.rule != "paper":
+            logit = logit / math.sqrt(m_h.shape[-1])
+        c_np = c_h[:, None].expand(-1, count, -1, -1)
+        m_np = m_h[:, :, None].expand(-1, -1, patches, -1)
+        if controller.rule == "compete":
+            o = logit.softmax(dim=1)[..., None]  # every patch shares itself out over the cells
+            blocks.append(m_h + (o * c_np).sum(2))
+        else:
+            o = logit.sigmoid()[..., None]
+            mixed = o * c_np + (1 - o) * m_np
+            blocks.append(mixed.mean(2) if controller.rule == "paper" else mixed.sum(2))
+    written = torch.cat(blocks, dim=-1)
+    if controller.rule == "paper":
+        return written
+    norm = controller.norm
+    assert isinstance(norm, torch.nn.LayerNorm)
+    return F.layer_norm(written, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=40, deadline=None)
+@given(batch=sizes, patches=sizes, count=sizes, width=sizes, heads=st.integers(1, 3), seed=st.integers(0, 2**31))
+def test_factorised_write_and_gradient_equal_the_literal_equation(
+    rule: WriteRule, batch: int, patches: int, count: int, width: int, heads: int, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    controller = WriteController(width * heads, rule, heads).double()
+    torch.nn.init.normal_(controller.gate.weight)
+    values = torch.randn(batch, patches, width * heads, dtype=torch.float64, requires_grad=True)
+    cells = torch.randn(batch, count, width * heads, dtype=torch.float64, requires_grad=True)
+    fast = controller(controller.from_values(values), cells)
+    literal = literal_write(controller, values, cells)
+    torch.testing.assert_close(fast, literal, rtol=1e-10, atol=1e-10)
+
+    direction = torch.randn_like(fast)
+    inputs = [values, cells, controller.from_values.weight, controller.from_summary.weight, controller.gate.weight]
+    fast_gradients = torch.autograd.grad((fast * direction).sum(), inputs)
+    literal_gradients = torch.autograd.grad((literal * direction).sum(), inputs)
+    # A LayerNorm over one channel divides by sqrt(eps) alone, which magnifies rounding.
+    tolerance = 1e-6 if width * heads == 1 else 1e-8
+    for ours, theirs in zip(fast_gradients, literal_gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def test_local_write_is_eq_6_with_one_matrix_over_frame_mask_and_memory() -> None:
+    torch.manual_seed(0)
+    memory = LocalGlobalMemory(8, 0, 5, "paper", heads=1, time_embedding=False).double()
+    assert memory.local_write and memory.from_mask and memory.mask_embedding
+    values = torch.randn(2, 4, 8, dtype=torch.float64)
+    soft_mask = torch.rand(2, 2, 2, dtype=torch.float64)
+    cells = memory.start(2)[1]
+    embedded = memory.mask_embedding(soft_mask, (2, 2))
+    w_c = torch.cat(
+        [memory.local_write.from_values.weight, memory.from_mask.weight, memory.local_write.from_summary.weight], dim=1
+    )
+    assert w_c.shape == (8, 24)  # D x 3D
+    c = torch.cat([values, embedded, cells.mean(1, keepdim=True).expand(-1, 4, -1)], dim=-1) @ w_c.T
+    o = torch.einsum("bpd,de,bne->bnp", c, memory.local_write.gate.weight.T, cells).sigmoid()[..., None]
+    literal = (o * c[:, None] + (1 - o) * cells[:, :, None]).mean(2)
+    fast = memory.write_local(memory.project_local(values[:, None])[:, 0], soft_mask, (2, 2), cells)
+    torch.testing.assert_close(fast, literal, rtol=1e-12, atol=1e-12)
+
+
+def test_read_is_eq_7_and_8() -> None:
+    torch.manual_seed(0)
+    memory = LocalGlobalMemory(8, 6, 5, "paper", heads=1, time_embedding=False)
+    values, global_cells, local_cells = torch.randn(2, 4, 8), torch.randn(2, 6, 8), torch.randn(2, 5, 8)
+    expected = values
+    for cells in (global_cells, local_cells):
+        expected = expected + (values @ cells.mT / math.sqrt(8)).softmax(-1) @ cells
+    torch.testing.assert_close(memory.read(values, values, global_cells, local_cells), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_an_absent_memory_reads_nothing_and_sums_up_to_zeros() -> None:
+    memory = LocalGlobalMemory(8, 0, 0, "compete", heads=2, time_embedding=True)
+    global_cells, local_cells = memory.start(3)
+    assert global_cells.shape == local_cells.shape == (3, 0, 8)
+    values = torch.randn(3, 4, 8)
+    assert torch.equal(memory.read(values, values, global_cells, local_cells), values)
+    assert torch.equal(memory.write_local(values, torch.rand(3, 2, 2), (2, 2), local_cells), local_cells)
+    assert torch.equal(memory.write_global(values[:, None], global_cells), global_cells)
+    assert torch.equal(summary(global_cells), torch.zeros(3, 8))
+    assert {name for name, _ in memory.named_parameters()} == {"global_start", "local_start"}
+
+
+def test_mask_embedding_pools_a_fine_mask_to_the_patch_grid() -> None:
+    torch.manual_seed(0)
+    memory = LocalGlobalMemory(8, 0, 5, "compete", heads=1, time_embedding=False)
+    assert memory.mask_embedding
+    coarse = torch.rand(2, 3, 4)
+    fine = coarse.repeat_interleave(4, 1).repeat_interleave(4, 2)
+    torch.testing.assert_close(memory.mask_embedding(fine, (3, 4)), memory.mask_embedding(coarse, (3, 4)))
+
+
+def test_time_embedding_tells_times_apart_and_ignores_an_unknown_fraction() -> None:
+    torch.manual_seed(0)
+    embedding = TimeEmbedding(16)
+    known = embedding(torch.tensor([[[1.0, 0.0], [1.0, 1.0], [2.0, 0.0]]]))[0]
+    assert (known[0] - known[1]).abs().max() > 1e-2
+    assert (known[0] - known[2]).abs().max() > 1e-2
+    unknown = embedding(torch.tensor([[[1.0, -1.0], [1.0, -0.5]]]))[0]
+    assert torch.equal(unknown[0], unknown[1])
+
+
+def test_competing_patches_are_neither_lost_nor_diluted() -> None:
+    """A lone odd patch moves a competing cell about as far among 400 patches as among 4; the printed mean cannot."""
+    torch.manual_seed(0)
+    moved: dict[tuple[WriteRule, int], float] = {}
+    for rule in ("paper", "compete"):
+        controller = WriteController(32, rule, heads=1)
+        cells = torch.randn(1, 16, 32)
+        for patches in (4, 400):
+            values = torch.zeros(1, patches, 32)
+            odd = values.clone()
+            odd[:, 0] = 5 * torch.randn(32)
+            change = controller(controller.from_values(odd), cells) - controller(controller.from_values(values), cells)
+            moved[rule, patches] = change.norm().item()
+    assert moved["paper", 400] < 0.05 * moved["paper", 4]
+    assert moved["compete", 400] > 0.2 * moved["compete", 4]

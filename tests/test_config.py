@@ -1,0 +1,65 @@
+"""Settings and presets."""
+
+import pytest
+
+from locater.config import LSTMConfig, ViTConfig, preset, preset_about, preset_names
+from locater.errors import LocaterError
+
+
+def test_paper_has_the_papers_sizes() -> None:
+    config = preset("paper")
+    assert (config.image_size, config.visual.patch_size, config.width) == (320, 16, 768)
+    assert isinstance(config.visual, ViTConfig) and (config.visual.depth, config.visual.heads) == (6, 12)
+    assert isinstance(config.text, LSTMConfig) and config.text.max_words == 20
+    assert (config.fusion.modules, config.fusion.norm) == (3, "post")
+    assert (config.patches, config.global_cells, config.local_cells) == (400, 600, 800)
+    assert (config.memory.write, config.memory.interval, config.memory.time_embedding) == ("paper", 10, False)
+    assert (config.decoder.readout, config.decoder.query, config.decoder.upsampling) == (
+        "product",
+        "visual",
+        "bilinear",
+    )
+
+
+def test_the_challenge_has_its_sizes() -> None:
+    config = preset("paper_challenge")
+    assert (config.image_size, config.visual.patch_size, config.patches) == (384, 8, 2304)
+    assert config.text.kind == "huggingface"
+
+
+def test_paper_image_has_no_memory() -> None:
+    assert preset("paper_image").global_cells == preset("paper_image").local_cells == 0
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_is_valid_and_described(name: str) -> None:
+    assert preset(name).patches > 0
+    assert preset_about(name).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"visul": {}}, "'visul' is no known setting; known here are decoder, fusion"),
+        ({"memory": {"heds": 2}}, "known here are global_ratio, heads"),
+        ({"visual": {"dpth": 2}}, "known here are depth, heads"),
+        ({"memory": {"heads": "2"}}, "memory.heads"),
+        ({"memory": {"write": "papr"}}, "'paper', 'sum' or 'compete'"),
+        ({"image_size": 65}, "not a multiple of the patch size"),
+        ({"memory": {"heads": 5}}, "not a multiple of memory.heads"),
+    ],
+)
+def test_a_wrong_setting_is_one_sentence(changes: dict[str, object], told: str) -> None:
+    with pytest.raises(LocaterError) as error:
+        preset("tiny", changes)
+    assert told in str(error.value) and "\n" not in str(error.value)
+
+
+def test_an_unknown_preset_lists_the_known_ones() -> None:
+    with pytest.raises(LocaterError, match="paper, paper_challenge"):
+        preset("papper")
+
+
+def test_settings_cannot_change() -> None:
+    with pytest.raises(Exception, match="frozen"):
+        preset("tiny").image_size = 32  # type: ignore[misc]

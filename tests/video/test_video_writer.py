@@ -1,0 +1,236 @@
+"""What is written, read back by others: FFmpeg, Pillow, pycocotools; and what happens when the disk is full."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from making_videos import moving_masks, picture, result
+from PIL import Image
+from pycocotools import mask as coco_mask
+from pycocotools.coco import COCO
+
+from locater.errors import LocaterError
+from locater.files import atomic_entries
+from locater.records import VideoInfo
+from locater.video.overlay import DAVIS_PALETTE, draw
+from locater.video.reader import open_source
+from locater.video.writer import CocoWriter, OverlayWriter, PaletteWriter, SheetWriter, open_writers
+
+INFO = VideoInfo("clip.mp4", 96, 64, frames_per_second=24.0)
+NAMES = ("the left box", "the right box — 右")
+
+
+# ---- The overlay video -----------------------------------------------------------------------------------------------
+
+
+def test_overlay_plays_in_a_browser_and_keeps_every_frame(tmp_path: Path) -> None:
+    with OverlayWriter(tmp_path, INFO, NAMES) as writer:
+        for index in range(40):
+            writer.write(result(index, moving_masks(index)))
+    path = tmp_path / "overlay.mp4"
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        assert (stream.codec_context.name, stream.pix_fmt, stream.frames) == ("h264", "yuv420p", 40)
+        assert stream.codec_context.colorspace == 1
+    content = path.read_bytes()
+    assert content.index(b"moov") < content.index(b"mdat")
+    source = open_source(path)
+    assert (source.info.width, source.info.height) == (96, 64)
+    assert source.info.duration == pytest.approx(40 / 24, abs=1e-3)
+    frames = list(source.frames())
+    assert [frame.timestamp for frame in frames] == pytest.approx([index / 24 for index in range(40)], abs=1e-4)
+    expected = draw(picture(30), moving_masks(30), NAMES).astype(int)
+    assert np.abs(frames[30].pixels[2:30, 60:90].astype(int) - expected[2:30, 60:90]).mean() < 12
+
+
+def test_overlay_keeps_variable_times_and_gaps(tmp_path: Path) -> None:
+    times = [0.0, 0.01, 0.011, 0.5, 0.54, 3.0, 3.0, 3.5]
+    with OverlayWriter(tmp_path, VideoInfo("live"), NAMES) as writer:
+        for index, time in enumerate(times):
+            writer.write(result(index, moving_masks(index), time))
+    frames = list(open_source(tmp_path / "overlay.mp4").frames())
+    assert [frame.timestamp for frame in frames] == pytest.approx(times, abs=1e-4)
+
+
+@pytest.mark.parametrize(("width", "height"), [(97, 63), (96, 63), (1, 1)])
+def test_overlay_pads_odd_sizes(tmp_path: Path, width: int, height: int) -> None:
+    with OverlayWriter(tmp_path, INFO, NAMES[:1]) as writer:
+        for index in range(3):
+            writer.write(result(index, np.zeros((1, height, width), dtype=np.bool_)))
+    source = open_source(tmp_path / "overlay.mp4")
+    assert (source.info.width, source.info.height) == (width + width % 2, height + height % 2)
+    assert len(list(source.frames())) == 3
+
+
+def test_overlay_of_one_frame_has_a_length(tmp_path: Path) -> None:
+    with OverlayWriter(tmp_path, INFO, NAMES) as writer:
+        writer.write(result(0, moving_masks(0)))
+    info = open_source(tmp_path / "overlay.mp4").info
+    assert info.frame_count == 1
+    assert info.duration == pytest.approx(1 / 24, abs=1e-3)
+
+
+# ---- Masks for tools -------------------------------------------------------------------------------------------------
+
+
+def test_palette_pictures_are_davis_masks(tmp_path: Path) -> None:
+    masks = moving_masks(0)
+    both = masks.all(axis=0)
+    assert both.any()
+    soft = np.where(masks, np.array([0.6, 0.9], dtype=np.float32)[:, None, None], 0).astype(np.float32)
+    with PaletteWriter(tmp_path, INFO, NAMES) as writer:
+        writer.write(result(0, masks))
+        writer.write(result(7, masks, soft=soft))
+        writer.write(result(8, np.zeros_like(masks)))
+    assert sorted(path.name for path in (tmp_path / "masks").iterdir()) == ["00000.png", "00007.png", "00008.png"]
+    with Image.open(tmp_path / "masks/00000.png") as image:
+        assert image.mode == "P"
+        palette = image.getpalette()
+        assert palette is not None
+        assert palette == DAVIS_PALETTE.reshape(-1).tolist()[: len(palette)]
+        earlier = np.asarray(image)
+    np.testing.assert_array_equal(earlier, np.where(masks[0], 1, np.where(masks[1], 2, 0)))
+    with Image.open(tmp_path / "masks/00007.png") as image:
+        surer = np.asarray(image)
+    np.testing.assert_array_equal(surer, np.where(masks[1], 2, np.where(masks[0], 1, 0)))
+    with Image.open(tmp_path / "masks/00008.png") as image:
+        assert not np.asarray(image).any()
+
+
+def test_palette_refuses_more_than_255() -> None:
+    with pytest.raises(LocaterError, match="255"):
+        PaletteWriter(Path(), INFO, ["x"] * 256)
+
+
+def test_coco_file_opens_in_pycocotools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written = {index: moving_masks(index) for index in (3, 4, 5)}
+    written[4][1] = False
+    with CocoWriter(tmp_path, INFO, NAMES) as writer:
+        for index, masks in written.items():
+            writer.write(result(index, masks))
+    assert [path.name for path in tmp_path.iterdir()] == ["masks.json"]
+    coco = COCO(str(tmp_path / "masks.json"))
+    capsys.readouterr()
+    assert coco.getImgIds() == [3, 4, 5]
+    assert coco.loadImgs(4)[0] == {
+        "id": 4,
+        "file_name": "00004.jpg",
+        "width": 96,
+        "height": 64,
+        "timestamp": pytest.approx(4 / 24),
+    }
+    assert [category["name"] for category in coco.loadCats(coco.getCatIds())] == list(NAMES)
+    assert len(coco.getAnnIds()) == 5, "an empty mask has no annotation"
+    assert 0 not in coco.getAnnIds()
+    for annotation in coco.loadAnns(coco.getAnnIds()):
+        mask = written[annotation["image_id"]][annotation["category_id"] - 1]
+        assert isinstance(annotation["segmentation"]["counts"], str)
+        np.testing.assert_array_equal(coco.annToMask(annotation), mask)
+        assert annotation["area"] == mask.sum()
+        encoded = coco_mask.encode(np.asfortranarray(mask.astype(np.uint8)))
+        assert annotation["bbox"] == coco_mask.toBbox(encoded).tolist()
+        assert annotation["score"] == pytest.approx(0.4 + 0.1 * annotation["category_id"])
+        assert annotation["iscrowd"] == 0
+
+
+def test_coco_file_of_nothing_is_still_valid(tmp_path: Path) -> None:
+    with CocoWriter(tmp_path, INFO, NAMES):
+        pass
+    content = json.loads((tmp_path / "masks.json").read_text(encoding="utf-8"))
+    assert content["images"] == content["annotations"] == []
+
+
+# ---- All together ----------------------------------------------------------------------------------------------------
+
+
+def test_sheet_and_all_writers_together(tmp_path: Path) -> None:
+    target = tmp_path / "results"
+    with (
+        atomic_entries(target) as folder,
+        open_writers(["overlay", "png", "rle", "sheet", "png"], folder, INFO, NAMES) as writers,
+    ):
+        for index in range(5):
+            writers.write(result(index, moving_masks(index)))
+    names = sorted(path.name for path in target.iterdir())
+    assert names == ["contact_sheet.png", "masks", "masks.json", "overlay.mp4"]
+    with Image.open(target / "contact_sheet.png") as image:
+        assert image.size == (10 + 4 * 330, image.height)
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+
+
+def test_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(LocaterError, match="no output format 'avi'; choose from overlay, png, rle, sheet"):
+        open_writers(["png", "avi"], tmp_path, INFO, NAMES)
+
+
+def test_an_error_on_its_way_comes_out_and_leaves_nothing(tmp_path: Path) -> None:
+    with (
+        pytest.raises(KeyError, match="the network failed"),
+        atomic_entries(tmp_path / "out") as folder,
+        open_writers(["overlay", "png", "rle", "sheet"], folder, INFO, NAMES) as writers,
+    ):
+        writers.write(result(0, moving_masks(0)))
+        raise KeyError("the network failed")
+    assert list(tmp_path.iterdir()) == []
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from making_videos import moving_masks, result
+from locater.errors import LocaterError
+from locater.files import atomic_entries
+from locater.records import VideoInfo
+from locater.video.writer import open_writers
+
+def write(name):
+    with atomic_entries(Path("out")) as folder:
+        try:
+            with open_writers([name], folder, VideoInfo("clip"), ["a", "b"]) as writers:
+                for index in range(60):
+                    writers.write(result(index, moving_masks(index, 2, 320, 240)))
+        except Exception as error:
+            print(name, isinstance(error, OSError), end=" ")
+            raise
+
+write("overlay")
+whole = Path("out/overlay.mp4")
+size = whole.stat().st_size
+whole.unlink()
+whole.parent.rmdir()
+unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+for name, limit in [("overlay", size // 2), ("overlay", size - 1), ("png", 100), ("rle", 5000), ("sheet", 30000)]:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, unlimited[1]))
+    try:
+        write(name)
+        print(name, "wrote", limit)
+    except LocaterError as error:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+        print(error)
+"""
+
+
+def test_full_disk_is_said_and_nothing_is_left(tmp_path: Path) -> None:
+    """The system itself refuses to let the file grow, as a full disk does; the overlay also one byte before its end."""
+    tests = str(Path(__file__).parent)
+    run = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, tests], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines() == [
+        f"{name} True Cannot write out: file too large; choose another place with enough room."
+        for name in ("overlay", "overlay", "png", "rle", "sheet")
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sheet_writer_alone(tmp_path: Path) -> None:
+    with SheetWriter(tmp_path, INFO, NAMES) as writer:
+        for index in range(3):
+            writer.write(result(index, moving_masks(index)))
+    assert (tmp_path / "contact_sheet.png").stat().st_size > 1000
