@@ -112,6 +112,43 @@ def init(
     typer.echo(f"Untrained checkpoint of {preset}: {out}")
 
 
+@app.command()
+def train(
+    preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
+    data: Annotated[str, typer.Option(help="What to train on: shapes.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
+    changes: Annotated[
+        list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")
+    ] = [],  # noqa: B006
+    seed: Annotated[int, typer.Option(help="Of the weights and of the data.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that prepare batches.")] = 2,
+    track: Annotated[list[str], typer.Option(help="More trackers, by accelerate's names: tensorboard, wandb.")] = [],  # noqa: B006
+) -> None:
+    """Train a preset; start it under `accelerate launch` or `torchrun` for many GPUs."""
+    from locater.training.command import train_preset
+
+    with _progress("steps/s") as progress:
+        task = progress.add_task("training")
+        scores = train_preset(
+            preset,
+            data,
+            out,
+            changes,
+            seed=seed,
+            workers=workers,
+            trackers=tuple(track),
+            listen=lambda at: progress.update(
+                task,
+                completed=at.step,
+                total=at.steps,
+                description=f"loss {at.loss:.4f}, {at.clips_per_second:.0f} clips/s",
+            ),
+        )
+    for kind, score in scores.items():
+        typer.echo(f"{kind:<14}{score:.3f}")
+    typer.echo(f"Checkpoint: {out / 'checkpoint'}")
+
+
 def _segmenter(checkpoint: str, device: str | None, precision: str) -> "Segmenter":
     import torch
 
@@ -133,7 +170,7 @@ def _write_results(
     """The number of frames segmented and written, with progress on the terminal."""
     from locater.video.writer import open_writers
 
-    with _progress() as progress, open_writers(formats, folder, source.info, expressions) as writers:
+    with _progress("frames/s") as progress, open_writers(formats, folder, source.info, expressions) as writers:
         interval = segmenter.model.config.memory.interval
         total = source.info.frame_count
         looking = progress.add_task("looking at the whole video", total=total, visible=not live)
@@ -200,22 +237,22 @@ def _video_rows(target: str) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def _progress() -> "Iterator[Progress]":
-    """A progress display on standard error with frames a second and the time left."""
+def _progress(unit: str) -> "Iterator[Progress]":
+    """A progress display on standard error with the speed and the time left."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.text import Text
 
-    class FramesPerSecond(ProgressColumn):
+    class Rate(ProgressColumn):
         def render(self, task: "Task") -> Text:
             speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:.1f} frames/s")
+            return Text("" if speed is None else f"{speed:.1f} {unit}")
 
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        FramesPerSecond(),
+        Rate(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
     ) as progress:

@@ -1,8 +1,9 @@
 """Every setting of a network, frozen and strict; a misspelt key fails and lists the known ones."""
 
 import json
+from collections.abc import Sequence
 from importlib import resources
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -14,6 +15,9 @@ class Settings(BaseModel):
     """A group of settings that cannot change once made."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+_SettingsT = TypeVar("_SettingsT", bound=Settings)
 
 
 class ViTConfig(Settings):
@@ -131,13 +135,53 @@ class ModelConfig(Settings):
         return round(self.memory.local_ratio * self.patches)
 
 
+class TrainingConfig(Settings):
+    """How a preset is trained; the defaults are the paper's where it says (section 3.3)."""
+
+    steps: int | None = None  # optimiser steps; without it `epochs` decides, for data that has an end
+    epochs: float = 30
+    batch_size: int = Field(32, ge=1)  # clips a step, over all processes
+    accumulate: int = Field(1, ge=1)  # micro-batches a step
+    clip_frames: int = Field(8, ge=1)
+    clip_strides: tuple[int, ...] = (1,)  # one is drawn a clip; 0 spreads the clip over the whole video
+    global_frames: int = Field(4, ge=1)
+    optimizer: Literal["adam", "adamw"] = "adam"
+    learning_rate: float = 4e-5
+    encoder_rate: float = 1.0  # pretrained encoders learn at this fraction of the rate ...
+    layer_decay: float = 1.0  # ... and each block this much slower than the one above it
+    weight_decay: float = 1e-4
+    warmup_steps: int = 0
+    power: float = 0.9  # of the polynomial decay
+    max_gradient_norm: float | None = None
+    auxiliary_weight: float = 0.4  # lambda of Eq. 12
+    dice_weight: float = 0.0
+    ema_decay: float = 0.0  # 0 is none
+    flip: float = 0.5  # chance of mirroring a clip and the left and right of its sentence
+    curriculum: dict[str, float] = {}  # a sentence kind enters at this fraction of training; 0 where not named
+    kind_weights: dict[str, float] = {}  # how often a kind is drawn; 1 where not named
+    precision: Literal["no", "bf16", "fp16"] = "no"
+    gradient_checkpointing: bool = False
+    save_every: int = 500  # steps between resumable states
+    validate_every: int = 1000
+    validation_videos: int = 16  # of each sentence kind
+
+
 def parse_config(values: dict[str, Any], origin: str) -> ModelConfig:
-    """The validated settings, or one sentence that says what is wrong in `origin`."""
+    """The validated settings of a network, or one sentence that says what is wrong in `origin`."""
+    return _parse(ModelConfig, values, origin)
+
+
+def parse_training(values: dict[str, Any], origin: str) -> TrainingConfig:
+    """The validated settings of a training, likewise."""
+    return _parse(TrainingConfig, values, origin)
+
+
+def _parse(group: type[_SettingsT], values: dict[str, Any], origin: str) -> _SettingsT:
     try:
         # Through JSON, where strict mode takes a list for a tuple and nothing else is bent.
-        return ModelConfig.model_validate_json(json.dumps(values))
+        return group.model_validate_json(json.dumps(values))
     except ValidationError as error:
-        raise LocaterError(f"{origin}: {_first_problem(error)}") from None
+        raise LocaterError(f"{origin}: {_first_problem(error, group)}") from None
 
 
 def preset_names() -> list[str]:
@@ -164,8 +208,31 @@ def preset_about(name: str) -> str:
 
 
 def preset(name: str, changes: dict[str, Any] | None = None) -> ModelConfig:
-    """The settings of a shipped preset, with `changes` (nested, differences only) on top."""
-    return parse_config(_merged(preset_values(name), changes or {}), f"preset {name}")
+    """The network of a shipped preset, with `changes` (nested, differences only) on top."""
+    values = _merged(preset_values(name), changes or {})
+    values.pop("training", None)
+    return parse_config(values, f"preset {name}")
+
+
+def training_preset(name: str, changes: dict[str, Any] | None = None) -> TrainingConfig:
+    """How a shipped preset is trained, with `changes` on top."""
+    values = _merged(preset_values(name), changes or {})
+    return parse_training(values.get("training", {}), f"preset {name}")
+
+
+def parse_changes(assignments: Sequence[str]) -> dict[str, Any]:
+    """Nested settings from `memory.write=paper` and its like, each value read as YAML."""
+    changes: dict[str, Any] = {}
+    for assignment in assignments:
+        path, is_assigned, text = assignment.partition("=")
+        if not is_assigned or not path:
+            raise LocaterError(f"'{assignment}' is no setting; write it as memory.write=paper.")
+        *groups, key = path.split(".")
+        place = changes
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[key] = yaml.safe_load(text)
+    return changes
 
 
 def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
@@ -179,17 +246,17 @@ def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _first_problem(error: ValidationError) -> str:
+def _first_problem(error: ValidationError, group: type[Settings]) -> str:
     """The first validation failure as one sentence; a misspelt key lists the known ones."""
     problem = error.errors()[0]
     path = [str(step) for step in problem["loc"]]
     where = ".".join(path)
     if problem["type"] != "extra_forbidden":
         return f"{where or 'settings'}: {problem['msg']}."
-    return f"'{where}' is no known setting; known here are {', '.join(sorted(_known_keys(path[:-1])))}."
+    return f"'{where}' is no known setting; known here are {', '.join(sorted(_known_keys(group, path[:-1])))}."
 
 
-def _known_keys(path: list[str]) -> list[str]:
+def _known_keys(group: type[Settings], path: list[str]) -> list[str]:
     """The setting names of the group that a validation path leads to."""
     groups: dict[str, type[Settings]] = {
         "vit": ViTConfig,
@@ -201,4 +268,4 @@ def _known_keys(path: list[str]) -> list[str]:
         "memory": MemoryConfig,
         "decoder": DecoderConfig,
     }
-    return list((groups[path[-1]] if path else ModelConfig).model_fields)
+    return list((groups[path[-1]] if path else group).model_fields)

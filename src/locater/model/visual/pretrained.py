@@ -17,7 +17,7 @@ from locater.model.visual.encoder import VisualEncoder
 from locater.model.visual.vit import VisionTransformer, resample_positions
 
 # What we add to a pretrained network; no file has it.
-NEW_PARTS = ("early_stem.", "projection.")
+NEW_PARTS = ("early_stem.", "early_embedding.", "projection.")
 PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
 QKV = ("query", "key", "value")
 LISTED = 10

@@ -17,7 +17,9 @@ class VisionTransformer(VisualEncoder):
     Learned positions belong to the grid of `image_size` and are resampled for any other. The final LayerNorm is
     always applied: at full depth the result is the pretrained network's own, and a cut one has features of even
     scale too. `norm_eps` is 1e-6 in timm's ViTs and in every DINOv2, 1e-12 in transformers' google/vit.
-    `inner_width` other than `width` adds a learned projection; `early_stem` adds the early maps.
+    `inner_width` other than `width` adds a learned projection. `early_stem` adds the early maps; its coarsest one joins
+    the patch embedding through weights that start at zero, so that pretrained features stay as they are and a network
+    from nothing learns its first edges by convolution, which it does faster (Xiao et al., 2021).
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class VisionTransformer(VisualEncoder):
         self.norm = nn.LayerNorm(inner_width, eps=norm_eps)
         self.projection = nn.Identity() if inner_width == width else nn.Linear(inner_width, width)
         self.early_stem = early_stem
+        self.early_embedding = _early_embedding(early_stem, patch_size, inner_width) if early_stem else None
         nn.init.trunc_normal_(self.positions, std=0.02)
         nn.init.trunc_normal_(self.class_token, std=0.02)
 
@@ -62,18 +65,33 @@ class VisionTransformer(VisualEncoder):
         batch = frames.shape[0]
         grid = self.grid(frames)
         pixels = rearrange(self.normalise(frames), "b t c h w -> (b t) c h w")
-        tokens = rearrange(self.patch_embedding(pixels), "n d rows columns -> n (rows columns) d")
+        early: tuple[Tensor, ...] = self.early_stem(pixels) if self.early_stem else ()
+        embedded = self.patch_embedding(pixels)
+        if self.early_embedding is not None:
+            embedded = embedded + self.early_embedding(early[-1])
+        tokens = rearrange(embedded, "n d rows columns -> n (rows columns) d")
         tokens = torch.cat([self.class_token.expand(len(tokens), -1, -1), tokens], dim=1)
         tokens = tokens + resample_positions(self.positions, self.native_grid, grid)
         for block in self.blocks:
             tokens = block(tokens)
         patches = self.projection(self.norm(tokens[:, 1:]))
-        early = self.early_stem(pixels) if self.early_stem else ()
         return VisualFeatures(
             patches=rearrange(patches, "(b t) p d -> b t p d", b=batch),
             early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in early),
             grid=grid,
         )
+
+
+def _early_embedding(stem: EarlyStem, patch_size: int, width: int) -> nn.Conv2d | None:
+    """From the stem's coarsest map to the patch grid, starting at zero; None where no map is finer than a patch."""
+    if not stem.strides:
+        return None
+    cells = patch_size // stem.strides[-1]
+    if cells * stem.strides[-1] != patch_size:
+        return None  # a patch of 14 pixels is not a whole number of cells
+    embedding = nn.Conv2d(stem.channels[-1], width, kernel_size=cells, stride=cells, bias=False)
+    nn.init.zeros_(embedding.weight)
+    return embedding
 
 
 def resample_positions(positions: Tensor, grid: tuple[int, int], new_grid: tuple[int, int]) -> Tensor:

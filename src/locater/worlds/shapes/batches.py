@@ -84,5 +84,5 @@ def sample_batch(
 
 
 def frame_times(indices: Tensor, frame_count: int, frames_per_second: float) -> Tensor:
-    """Seconds, and the fraction of the video gone by (0 at the first frame, 1 at the last), (B, T, 2)."""
-    return torch.stack([indices / frames_per_second, indices / max(frame_count - 1, 1)], dim=-1)
+    """Seconds, and the fraction of the video gone by when a frame appears, as inference has it, (B, T, 2)."""
+    return torch.stack([indices / frames_per_second, indices / frame_count], dim=-1)

@@ -57,7 +57,7 @@ class SceneBatch:
         shape_ids = np.zeros((count, most), dtype=np.int64)
         outline = np.ones((count, most, 3), dtype=np.float32)
         colours = np.zeros((count, most, 2, 3), dtype=np.float32)
-        pattern = np.zeros((count, most, 5), dtype=np.float32)
+        pattern = np.ones((count, most, 5), dtype=np.float32)  # a frequency of 0 would divide by it
         poses = np.zeros((count, most, frame_count, 5), dtype=np.float32)
         for b, scene in enumerate(scenes):
             poses[b, : len(scene.actors)] = scene.poses

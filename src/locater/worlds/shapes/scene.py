@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
+from locater.errors import LocaterError
 from locater.worlds.cast import Array, Cast
 from locater.worlds.claims import Claim, Description, is_absent, is_unique, judge
 from locater.worlds.grammar import say
@@ -34,6 +35,7 @@ from locater.worlds.shapes.motion import Actor, poses
 from locater.worlds.shapes.seeds import KINDS, parts_of_seed
 from locater.worlds.shapes.staging import CrowdedError, Stage, stage
 
+LEAST_FRAMES = 12
 MOST_DRAWS = 400  # a scene takes two or three
 OUTER_RADIUS = 1.2  # in nominal radii: no shape reaches farther
 
@@ -75,6 +77,8 @@ class Question:
 def sample_scene(seed: int, frame_count: int = 32, frames_per_second: float = 8.0) -> Scene:
     """The scene of a seed, the same at every call."""
     split, kind, _ = parts_of_seed(seed)
+    if frame_count < LEAST_FRAMES:
+        raise LocaterError(f"a video of {frame_count} frames is too short for events; choose at least {LEAST_FRAMES}.")
     rng = Random(seed)
     is_held_out = split == "heldout"
     for _ in range(MOST_DRAWS):
@@ -196,12 +200,12 @@ def _drawing_order(rng: Random, actors: list[Actor]) -> list[int]:
 
 def _can_be_seen(cast: Cast, referent: int, staged: Stage, kind: str) -> bool:
     """Whether the referent is mostly in view, and in an occlusion scene hidden for a while."""
-    seen = cast.visibility[referent]
+    group = [index for index in range(len(cast)) if staged.twin_count and _look_alike(cast, index, referent)]
     if kind == "occlusion":
         hidden_share = (cast.covered[referent] >= 0.98).mean()
-        return bool(0.08 <= hidden_share <= 0.35 and (seen >= 0.6).mean() >= 0.5)
+        is_seen = all((cast.visibility[index] >= 0.6).mean() >= 0.5 for index in {referent, *group})
+        return bool(0.08 <= hidden_share <= 0.35) and is_seen
     # Twins must be as well in view: else the hidden one would be the wrong one.
-    group = [index for index in range(len(cast)) if staged.twin_count and _look_alike(cast, index, referent)]
     return all(
         (cast.visibility[index] >= 0.6).mean() >= 0.85 and cast.visibility[index].mean() >= 0.8
         for index in {referent, *group}

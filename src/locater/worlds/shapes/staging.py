@@ -363,7 +363,7 @@ def _occlusion(rng: Random, wardrobe: Wardrobe) -> Stage:
     for actor in others:
         _idle(rng, actor)
         actor.is_in_front = rng.random() < 0.5
-    _place(rng, others, [])
+    _place(rng, others, [] if is_in_front else twins)
     return Stage([*actors, *others, wall], Claim("occlusion", "hidden") if says_so else None, attempts(rng), len(twins))
 
 

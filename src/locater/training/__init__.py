@@ -1,0 +1,1 @@
+"""Losses, schedule, trainer, resume, ablations."""

@@ -1,0 +1,38 @@
+"""From a preset's name to a trained checkpoint: what `locater train` and the ablations call."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from locater.config import LSTMConfig, ModelConfig, parse_changes, preset, training_preset
+from locater.model.build import build
+from locater.text.words import Vocabulary
+from locater.training.data import open_data
+from locater.training.trainer import Progress, Trainer
+
+
+def train_preset(
+    name: str,
+    data: str,
+    folder: Path,
+    changes: Sequence[str] = (),
+    *,
+    seed: int = 0,
+    workers: int = 0,
+    trackers: tuple[str, ...] = (),
+    listen: Callable[[Progress], None] | None = None,
+) -> dict[str, float]:
+    """Train a preset with some settings changed; its last validation scores by sentence kind."""
+    values = parse_changes(changes)
+    config, training = preset(name, values), training_preset(name, values)
+    source = open_data(data, config.image_size, training, config.memory.interval)
+    config = with_vocabulary(config, source.words())
+    trainer = Trainer(build(config, seed), source, training, folder, seed=seed, workers=workers, trackers=trackers)
+    return trainer.run(listen)
+
+
+def with_vocabulary(config: ModelConfig, words: Sequence[str]) -> ModelConfig:
+    """The config with its bi-LSTM's vocabulary set from the training text; other text encoders bring their own."""
+    if not isinstance(config.text, LSTMConfig) or config.text.vocabulary:
+        return config
+    text = config.text.model_copy(update={"vocabulary": Vocabulary.of_text(words).words})
+    return config.model_copy(update={"text": text})

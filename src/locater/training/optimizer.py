@@ -1,0 +1,54 @@
+"""The optimiser, its parameter groups and its schedule."""
+
+import re
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from locater.config import TrainingConfig
+from locater.model.locater import Locater
+
+_ENCODER_BLOCK = re.compile(r"visual\.blocks\.(\d+)\.")
+
+
+def make_optimizer(model: Locater, config: TrainingConfig) -> torch.optim.Optimizer:
+    """Adam or AdamW over groups of equal rate; vectors (norms, biases, memory starts' kin) are not decayed by AdamW."""
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if not parameter.requires_grad or not parameter.numel():
+            continue
+        is_decayed = parameter.ndim > 1 or config.optimizer == "adam"
+        key = (config.learning_rate * rate_scale(name, model, config), config.weight_decay if is_decayed else 0.0)
+        groups.setdefault(key, []).append(parameter)
+    settings = [{"params": params, "lr": lr, "weight_decay": decay} for (lr, decay), params in groups.items()]
+    if config.optimizer == "adamw":
+        return torch.optim.AdamW(settings)
+    return torch.optim.Adam(settings)
+
+
+def rate_scale(name: str, model: Locater, config: TrainingConfig) -> float:
+    """How much slower than the rest a parameter learns: pretrained encoders, their lower blocks the more."""
+    if name.startswith("text.model."):
+        return config.encoder_rate
+    if model.config.visual.pretrained is None or not name.startswith("visual."):
+        return 1.0
+    if name.startswith(("visual.projection.", "visual.early_stem.", "visual.early_embedding.")):
+        return 1.0  # new parts
+    depth = len(getattr(model.visual, "blocks", ()))
+    block = _ENCODER_BLOCK.match(name)
+    is_final_norm = name.startswith("visual.norm.")
+    below_top = depth - 1 - int(block[1]) if block else 0 if is_final_norm else depth
+    return config.encoder_rate * float(config.layer_decay**below_top)
+
+
+def polynomial(steps: int, warmup_steps: int, power: float) -> Callable[[int], float]:
+    """The rate at each step as a fraction of the full one: a linear rise, then (1 - progress) ** power."""
+
+    def scale(step: int) -> float:
+        if step < warmup_steps:
+            return (step + 1) / (warmup_steps + 1)
+        progress = (step - warmup_steps) / max(1, steps - warmup_steps)
+        return float(max(0.0, 1 - progress) ** power)
+
+    return scale

@@ -1,0 +1,204 @@
+"""The training loop: one process or many through accelerate, exactly resumable."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from locater.config import TrainingConfig
+from locater.errors import LocaterError
+from locater.model.checkpoint import save_pretrained
+from locater.model.locater import Locater
+from locater.model.transformer import EncoderBlock
+from locater.records import Batch
+from locater.training.data import TrainingData, mirrored, training_plans
+from locater.training.losses import clip_loss
+from locater.training.optimizer import make_optimizer, polynomial
+from locater.training.resume import load_state, save_state
+from locater.training.validation import save_pictures, validate
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a listener hears after each step."""
+
+    step: int
+    steps: int
+    loss: float
+    clips_per_second: float
+
+
+class Trainer:
+    """Trains one network on one source of data into one folder."""
+
+    def __init__(
+        self,
+        model: Locater,
+        data: TrainingData,
+        config: TrainingConfig,
+        folder: Path,
+        *,
+        seed: int = 0,
+        workers: int = 0,
+        trackers: tuple[str, ...] = (),
+    ) -> None:
+        if config.steps is None:
+            raise LocaterError("This data has no end, so epochs mean nothing; set training.steps.")
+        self.steps = config.steps
+        self.config = config
+        self.folder = folder
+        self.seed = seed
+        self.workers = workers
+        self.data = data
+        self.accelerator = Accelerator(
+            mixed_precision=config.precision,
+            gradient_accumulation_steps=config.accumulate,
+            log_with=list(trackers) or None,
+            project_dir=str(folder),
+        )
+        if trackers:
+            self.accelerator.init_trackers("locater", config=_plain(config.model_dump()))
+        for module in model.modules():
+            if isinstance(module, EncoderBlock):
+                module.is_recomputed = config.gradient_checkpointing
+        self.model = model.to(self.accelerator.device)
+        self.average = _average(self.model, config.ema_decay) if config.ema_decay else None
+        self.optimizer = make_optimizer(self.model, config)
+        self.full_rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.rate = polynomial(self.steps, config.warmup_steps, config.power)
+        self.wrapped, self.wrapped_optimizer = self.accelerator.prepare(self.model, self.optimizer)
+
+    def run(self, listen: Callable[[Progress], None] | None = None) -> dict[str, float]:
+        """Train to the end from the newest state in the folder; the last validation's scores come back."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        scaler = self.accelerator.scaler
+        first_step, scaler_state = load_state(self.folder, self._weights(), self.optimizer)
+        if scaler is not None and scaler_state:
+            scaler.load_state_dict(scaler_state)
+        log = MetricsLog(self.folder / "metrics.jsonl", first_step, self.accelerator.is_main_process)
+        plans = training_plans(
+            self.data,
+            self.config,
+            self.seed,
+            self.steps,
+            first_step,
+            self.accelerator.process_index,
+            self.accelerator.num_processes,
+            self.workers,
+        )
+        scores: dict[str, float] = {}
+        started_at, mark = time.monotonic(), first_step
+        self.model.train()
+        for step in range(first_step, self.steps):
+            terms = self._step(plans, step)
+            done = step + 1
+            if listen is not None and self.accelerator.is_main_process and (done % 10 == 0 or done == self.steps):
+                speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
+                listen(Progress(done, self.steps, float(terms["loss"]), speed))
+            if done % 10 == 0 or done == self.steps:
+                record = {name: float(value) for name, value in terms.items()}
+                log.write({"step": done, **record, "rate": self.rate(step)})
+                self.accelerator.log(record, step=done)
+            if done % self.config.validate_every == 0 or done == self.steps:
+                scores = self._validate(done, log)
+            if done % self.config.save_every == 0 or done == self.steps:
+                self._save(done)
+        self.accelerator.end_training()
+        return scores
+
+    def _step(self, plans: Iterator[Any], step: int) -> dict[str, torch.Tensor]:
+        """One optimiser step over all micro-batches; the last one's loss terms."""
+        scale = self.rate(step)
+        for group, full in zip(self.optimizer.param_groups, self.full_rates, strict=True):
+            group["lr"] = full * scale
+        terms: dict[str, torch.Tensor] = {}
+        for micro in range(self.config.accumulate):
+            number = (step * self.config.accumulate + micro) * self.accelerator.num_processes
+            batch = self.data.draw(next(plans), self.accelerator.device)
+            batch = mirrored(batch, self.seed * 10**8 + number + self.accelerator.process_index, self.config.flip)
+            with self.accelerator.accumulate(self.wrapped):
+                terms = self._losses(batch)
+                self.accelerator.backward(terms["loss"])
+                if self.accelerator.sync_gradients and self.config.max_gradient_norm is not None:
+                    self.accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)
+                self.wrapped_optimizer.step()
+                self.wrapped_optimizer.zero_grad()
+        if self.average is not None:
+            self.average.update_parameters(self.model)
+        return {name: value.detach() for name, value in terms.items()}
+
+    def _losses(self, batch: Batch) -> dict[str, torch.Tensor]:
+        with self.accelerator.autocast() if self.config.precision != "no" else nullcontext():
+            prediction = self.wrapped(
+                batch.frames, batch.times, batch.global_frames, batch.global_times, batch.expressions
+            )
+        return clip_loss(prediction, batch, self.config.auxiliary_weight, self.config.dice_weight)
+
+    def _validate(self, step: int, log: "MetricsLog") -> dict[str, float]:
+        if not self.accelerator.is_main_process:
+            return {}
+        result = validate(
+            self.trained, self.data, self.config.validation_videos, self.accelerator.device, self.config.precision
+        )
+        save_pictures(result, self.folder / "validation")
+        log.write({"step": step, "validation": result.scores})
+        self.accelerator.log({f"validation/{kind}": score for kind, score in result.scores.items()}, step=step)
+        return result.scores
+
+    def _save(self, step: int) -> None:
+        if self.accelerator.is_main_process:
+            scaler = self.accelerator.scaler
+            save_state(
+                self.folder, step, self._weights(), self.optimizer, {} if scaler is None else scaler.state_dict()
+            )
+            save_pretrained(self.trained, self.folder / "checkpoint")
+        self.accelerator.wait_for_everyone()
+
+    @property
+    def trained(self) -> Locater:
+        """The network to keep: the average of its weights where there is one."""
+        return self.model if self.average is None else _inner(self.average)
+
+    def _weights(self) -> dict[str, nn.Module]:
+        return {"model": self.model} | ({} if self.average is None else {"average": self.average})
+
+
+class MetricsLog:
+    """metrics.jsonl: one line an event; what an interrupted run wrote past its last state is dropped."""
+
+    def __init__(self, path: Path, first_step: int, is_writing: bool) -> None:
+        self.path = path
+        self.is_writing = is_writing
+        if is_writing:
+            lines = path.read_text().splitlines() if path.exists() else []
+            kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= first_step]
+            path.write_text("".join(line + "\n" for line in kept))
+
+    def write(self, event: dict[str, Any]) -> None:
+        """Append one event."""
+        if self.is_writing:
+            with self.path.open("a") as file:
+                file.write(json.dumps(event) + "\n")
+
+
+def _average(model: Locater, decay: float) -> AveragedModel:
+    return AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay))  # type: ignore[no-untyped-call]
+
+
+def _inner(average: AveragedModel) -> Locater:
+    inner = average.module
+    assert isinstance(inner, Locater)
+    return inner
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as trackers take them."""
+    return {key: value if isinstance(value, (int, float, str)) else str(value) for key, value in settings.items()}
