@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 
 DEFAULT_CHECKPOINT = "shapes"
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 
 def main() -> None:
@@ -33,9 +34,10 @@ def main() -> None:
         app()
     except LocaterError as error:
         _fail(str(error))
-    except KeyboardInterrupt:
-        print("Interrupted; nothing was written.", file=sys.stderr)
-        raise SystemExit(130) from None
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # typer's answer to Ctrl-C
+            print("Interrupted; nothing half-written is left.", file=sys.stderr)
+        raise
 
 
 @app.command()
@@ -60,6 +62,8 @@ def segment(
 
     formats = [name.strip() for name in format.split(",") if name.strip()]
     check_formats(formats)
+    if not formats:
+        raise LocaterError("No output format is left to write; name one with --format, for example overlay.")
     source = open_source(video)
     segmenter = _segmenter(checkpoint, device, precision)
     folder = out or Path(f"{Path(video).stem}.masks")
@@ -72,10 +76,15 @@ def segment(
 @app.command()
 def info(target: Annotated[str, typer.Argument(help="A checkpoint (folder, shipped or hub name) or a video.")]) -> None:
     """Describe a checkpoint or a video."""
+    import mimetypes
+
     from rich.console import Console
     from rich.table import Table
 
-    is_checkpoint = (Path(target) / "config.json").is_file() or not Path(target).exists()
+    # A mistyped clip.mp4 is a missing video, not the name of a checkpoint to look for on the hub.
+    is_named_as_video = (mimetypes.guess_type(target)[0] or "").startswith("video/")
+    is_missing = not Path(target).exists() and not is_named_as_video
+    is_checkpoint = (Path(target) / "config.json").is_file() or is_missing
     rows = _checkpoint_rows(target) if is_checkpoint else _video_rows(target)
     table = Table(show_header=False, box=None)
     for name, value in rows:
@@ -120,6 +129,7 @@ def train(
     changes: Annotated[
         list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")
     ] = [],  # noqa: B006
+    start: Annotated[Path | None, typer.Option(help="A checkpoint folder of the same network to start from.")] = None,
     seed: Annotated[int, typer.Option(help="Of the weights and of the data.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes that prepare batches.")] = 2,
     track: Annotated[list[str], typer.Option(help="More trackers, by accelerate's names: tensorboard, wandb.")] = [],  # noqa: B006
@@ -134,6 +144,7 @@ def train(
             data,
             out,
             changes,
+            start=start,
             seed=seed,
             workers=workers,
             trackers=tuple(track),
@@ -150,18 +161,27 @@ def train(
 
 
 def _segmenter(checkpoint: str, device: str | None, precision: str) -> "Segmenter":
-    import torch
-
     from locater.inference.segmenter import PRECISIONS, load
 
     if precision not in PRECISIONS:
         raise LocaterError(f"There is no precision '{precision}'; choose one of {', '.join(PRECISIONS)}.")
+    if device is not None:
+        _check_device(device)
+    segmenter = load(checkpoint, device, precision)
+    if precision == "float16" and segmenter.device.type == "cpu":  # torch's CPU has no LSTM in it
+        raise LocaterError("float16 needs a GPU; on the CPU choose bfloat16 or float32.")
+    return segmenter
+
+
+def _check_device(device: str) -> None:
+    """Nothing, when something can be computed on the device."""
+    import torch
+
     try:
-        return load(checkpoint, device, precision)
-    except RuntimeError as error:  # torch: no such device, or it cannot be used
-        if isinstance(error, torch.OutOfMemoryError):
-            raise
-        raise LocaterError(f"The device '{device}' cannot be used: {str(error).splitlines()[0]}") from None
+        torch.zeros(1, device=device).item()  # reading it back also refuses `meta`, which computes nothing
+    except (RuntimeError, AssertionError) as error:  # the latter: torch is built without CUDA
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise LocaterError(f"The device '{device}' cannot be used: {reason}; choose cpu, cuda or cuda:1.") from None
 
 
 def _write_results(
@@ -199,7 +219,7 @@ def _checkpoint_rows(target: str) -> list[tuple[str, str]]:
     model = from_pretrained(folder)
     config = model.config
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    state = model.start(model.text(["a"]))
+    state = model.start(model.text(model.read(["a"])))
     return [
         ("checkpoint", str(folder)),
         ("parameters", f"{parameters / 1e6:.2f} million"),
@@ -248,13 +268,15 @@ def _progress(unit: str) -> "Iterator[Progress]":
             speed = task.finished_speed or task.speed
             return Text("" if speed is None else f"{speed:.1f} {unit}")
 
+    console = Console(stderr=True)
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         Rate(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
+        disable=not console.is_terminal,  # a log file gets warnings and errors alone
     ) as progress:
         yield progress
 
@@ -266,10 +288,15 @@ def _plain_warnings() -> "Iterator[None]":
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_: print(f"Warning: {message}", file=sys.stderr)
+        warnings.showwarning = lambda message, *_: print(f"Warning: {_one_line(str(message))}", file=sys.stderr)
         yield
 
 
 def _fail(message: str) -> NoReturn:
-    print(f"Error: {message}", file=sys.stderr)
+    print(f"Error: {_one_line(message)}", file=sys.stderr)
     raise SystemExit(2)
+
+
+def _one_line(message: str) -> str:
+    """The message without the line breaks that a file's name or a sentence brought in."""
+    return " ".join(message.split())

@@ -161,6 +161,7 @@ class TrainingConfig(Settings):
     kind_weights: dict[str, float] = {}  # how often a kind is drawn; 1 where not named
     precision: Literal["no", "bf16", "fp16"] = "no"
     gradient_checkpointing: bool = False
+    cuda_graph: bool = False  # on one CUDA device; elsewhere the same step runs op by op
     save_every: int = 500  # steps between resumable states
     validate_every: int = 1000
     validation_videos: int = 16  # of each sentence kind

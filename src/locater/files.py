@@ -1,11 +1,15 @@
 """Files and folders that appear whole or not at all: written beside, synced, renamed."""
 
+import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from safetensors import SafetensorError
 
 from locater.errors import LocaterError
 
@@ -24,6 +28,8 @@ def atomic_path(target: Path) -> Iterator[Path]:
 def atomic_entries(target: Path) -> Iterator[Path]:
     """A folder beside `target` to fill; on success its entries move into `target`, over those of the same name."""
     with _plain_os_errors(target), atomic_folder_beside(target) as folder:
+        if target.exists() and not target.is_dir():  # now, not after hours of work
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         yield folder
         for path in folder.rglob("*"):
             if path.is_file():
@@ -36,12 +42,19 @@ def atomic_entries(target: Path) -> Iterator[Path]:
 @contextmanager
 def atomic_folder_beside(target: Path) -> Iterator[Path]:
     """A hidden folder on `target`'s file system, removed at the end whatever happens."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+    made = [parent for parent in target.parents if not parent.exists()]  # deepest first
     try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except BaseException:
+        for parent in made:
+            with suppress(OSError):  # never made, or someone else's files are in it by now
+                parent.rmdir()
+        raise
 
 
 def _replace(entry: Path, destination: Path, scratch: Path) -> None:
@@ -62,5 +75,14 @@ def _plain_os_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise LocaterError(f"Cannot write {target}: {reason}; choose another place with enough room.") from error
+        raise _cannot_write(target, error.strerror or str(error)) from error
+    except SafetensorError as error:
+        # It hides the system's own: "Error while serializing: I/O error: No space left on device (os error 28)".
+        system = re.search(r"\(os error (\d+)\)", str(error))
+        if system is None:
+            raise
+        raise _cannot_write(target, os.strerror(int(system[1]))) from error
+
+
+def _cannot_write(target: Path, reason: str) -> LocaterError:
+    return LocaterError(f"Cannot write {target}: {reason.lower()}; choose another place with enough room.")

@@ -126,6 +126,21 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Tokens:
+    """Expressions as numbers, ready for a text encoder."""
+
+    numbers: Tensor  # (B, W') int, with whatever special tokens the encoder wants
+    word_of_token: Tensor  # (B, W') int: which of `words` a token belongs to; -1 on padding and special tokens
+    expressions: tuple[str, ...]
+    words: tuple[tuple[str, ...], ...]  # as a person reads them
+    notices: tuple[str, ...]  # what was cut or is unknown, one sentence each, for a person
+
+    def to(self, device: torch.device) -> "Tokens":
+        """The same tokens on another device."""
+        return replace(self, numbers=self.numbers.to(device), word_of_token=self.word_of_token.to(device))
+
+
+@dataclass(frozen=True)
 class Words:
     """Encoded expressions."""
 
@@ -133,7 +148,7 @@ class Words:
     is_padding: Tensor  # (B, W) bool
     word_of_token: Tensor  # (B, W) int: which of `words` a token belongs to; -1 on padding
     expressions: tuple[str, ...]
-    words: tuple[tuple[str, ...], ...]  # as a person reads them
+    words: tuple[tuple[str, ...], ...]
 
     def attention_by_word(self, attention: Tensor) -> list[list[tuple[str, float]]]:
         """Each expression's words with their weights, sub-words summed; `attention` is (B, W)."""

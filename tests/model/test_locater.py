@@ -42,7 +42,7 @@ def test_every_switch_runs_and_every_weight_learns(changes: dict[str, object]) -
     model = tiny(**changes)
     size = model.config.image_size
     frames, times = clip(size=size)
-    prediction = model(frames, times, frames[:, :2], times[:, :2], ["the dog on the left", "a dog"])
+    prediction = model(frames, times, frames[:, :2], times[:, :2], model.read(["the dog on the left", "a dog"]))
     side = size // 2 if model.config.decoder.upsampling == "fine" else model.config.grid
     assert prediction.logits.shape == (2, 3, side, side)
     loss = prediction.logits.square().mean() + prediction.word_attention.square().mean()
@@ -60,8 +60,8 @@ def test_the_unrolled_forward_is_the_step_frame_by_frame() -> None:
     model = tiny()
     frames, times = clip()
     texts = ["the dog on the left", "a dog"]
-    whole = model(frames, times, frames, times, texts)
-    words = model.text(texts)
+    whole = model(frames, times, frames, times, model.read(texts))
+    words = model.text(model.read(texts))
     state = model.remember(model.fuse(model.visual(frames), times, words), model.start(words))
     for t in range(3):
         features = model.fuse(model.visual(frames[:, t : t + 1]), times[:, t : t + 1], words)
@@ -74,7 +74,7 @@ def test_the_unrolled_forward_is_the_step_frame_by_frame() -> None:
 def test_a_step_changes_no_weight_and_no_state_it_was_given() -> None:
     model = tiny()
     frames, times = clip(1)
-    words = model.text(["a dog", "the dog"])
+    words = model.text(model.read(["a dog", "the dog"]))
     features = model.fuse(model.visual(frames), times, words).frame(0)
     before = model.start(words)
     copies = before.global_cells.clone(), before.local_cells.clone()
@@ -88,7 +88,7 @@ def test_a_step_changes_no_weight_and_no_state_it_was_given() -> None:
 def test_other_input_sizes_keep_the_number_of_cells() -> None:
     model = tiny()
     frames, times = clip(2, size=96)
-    prediction = model(frames, times, frames, times, ["a dog", "the dog"])
+    prediction = model(frames, times, frames, times, model.read(["a dog", "the dog"]))
     assert prediction.logits.shape == (2, 2, 48, 48)
     assert prediction.state.global_cells.shape[1] == 32
 

@@ -111,11 +111,12 @@ class Segmenter:
         return track
 
     def _read_words(self, texts: tuple[str, ...]) -> Words:
-        read = self.model.text.read(texts)
-        for notice in read.notices:
+        tokens = self.model.read(texts)
+        for notice in tokens.notices:
             warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
         with self._computing():
-            return self.model.text.encode(read)
+            words: Words = self.model.text(tokens)
+            return words
 
     def _whole_windows(self, chunk_frames: int) -> int:
         """The chunk rounded up to whole windows of the encoder, so that windows never depend on the chunk size."""

@@ -12,7 +12,7 @@ from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEnc
 from locater.model.memory import LocalGlobalMemory
 from locater.model.text import TextEncoder
 from locater.model.visual.encoder import VisualEncoder
-from locater.records import FramePrediction, VideoState, VisualFeatures, Words
+from locater.records import FramePrediction, Tokens, VideoState, VisualFeatures, Words
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ class Locater(nn.Module):
         times: Tensor,
         global_frames: Tensor,
         global_times: Tensor,
-        expressions: Sequence[str],
+        tokens: Tokens,
     ) -> ClipPrediction:
         """The masks of a clip (B, T, 3, S, S), one expression each, by the same `step` that inference runs."""
-        words = self.text(expressions)  # E_w
+        words = self.text(tokens)  # E_w
         state = self.start(words)
         if state.global_cells.shape[1]:
             state = self.remember(self.fuse(self.visual(global_frames), global_times, words), state)  # M^g
@@ -115,6 +115,10 @@ class Locater(nn.Module):
             word_attention=torch.stack([prediction.word_attention for prediction in predictions], dim=1),
             state=state,
         )
+
+    def read(self, expressions: Sequence[str]) -> Tokens:
+        """Sentences as tokens, on the network's device."""
+        return self.text.tokenize(expressions).to(self.memory.local_start.device)
 
     def start(self, words: Words) -> VideoState:
         """The state before any frame: the learned first cells, one set an expression."""

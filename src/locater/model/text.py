@@ -3,31 +3,21 @@
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from locater.errors import LocaterError
-from locater.records import Words
+from locater.records import Tokens, Words
 from locater.text.words import Vocabulary, split_words
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
-@dataclass(frozen=True)
-class ReadExpressions:
-    """Sentences split and cut to length, and what was not understood of them."""
-
-    expressions: tuple[str, ...]
-    words: tuple[tuple[str, ...], ...]
-    notices: tuple[str, ...]  # one sentence each, for a person
-
-
 class TextEncoder(nn.Module, ABC):
-    """Sentences to `Words` of a fixed number of tokens."""
+    """Sentences to `Tokens` (strings end there), and tokens to `Words` (tensors alone, of one shape for all)."""
 
     def __init__(self, max_words: int) -> None:
         super().__init__()
@@ -37,23 +27,27 @@ class TextEncoder(nn.Module, ABC):
     def unknown(self, words: Sequence[str]) -> list[str]:
         """Those of `words` that carry no meaning for this encoder."""
 
+    @abstractmethod
+    def forward(self, tokens: Tokens) -> Words:
+        """The features of sentences already tokenised, on the encoder's device."""
+
+    @abstractmethod
+    def _numbers(self, words: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
+        """`Tokens.numbers` and `Tokens.word_of_token` of sentences cut to length."""
+
     def fitting(self, words: Sequence[str]) -> int:
         """How many of the first words can be read."""
         return min(len(words), self.max_words)
 
-    @abstractmethod
-    def encode(self, read: ReadExpressions) -> Words:
-        """The features of sentences already read."""
-
-    def read(self, expressions: Sequence[str]) -> ReadExpressions:
-        """The sentences' words, cut to N_w as the paper does, with a notice for each cut and each unknown word."""
+    def tokenize(self, expressions: Sequence[str]) -> Tokens:
+        """The sentences as numbers, cut to N_w as the paper does, with a notice for each cut and each unknown word."""
         if not expressions:
             raise LocaterError("No expression was given; say what to segment, for example 'the dog on the left'.")
         words, notices = [], []
         for text in expressions:
             split = split_words(text)
             if not split:
-                raise LocaterError(f"The expression {text!r} holds no words; say what to segment.")
+                raise LocaterError(f"The expression {_shortened(text, 60)!r} holds no words; say what to segment.")
             fitting = self.fitting(split)
             kept, cut = split[:fitting], split[fitting:]
             short = _shortened(text, 60)
@@ -64,11 +58,8 @@ class TextEncoder(nn.Module, ABC):
                 named = ", ".join(dict.fromkeys(_shortened(word, 30) for word in unknown))
                 notices.append(f"'{short}': not understood, and read as unknown words: {named}.")
             words.append(tuple(kept))
-        return ReadExpressions(tuple(expressions), tuple(words), tuple(notices))
-
-    def forward(self, expressions: Sequence[str]) -> Words:
-        """The sentences as `Words`."""
-        return self.encode(self.read(expressions))
+        numbers, word_of_token = self._numbers(words)
+        return Tokens(numbers, word_of_token, tuple(expressions), tuple(words), tuple(notices))
 
 
 class LSTMEncoder(TextEncoder):
@@ -78,34 +69,37 @@ class LSTMEncoder(TextEncoder):
         super().__init__(max_words)
         self.vocabulary = vocabulary
         self.embedding = nn.Embedding(len(vocabulary), embedding_width, padding_idx=Vocabulary.PADDING)
-        self.lstm = nn.LSTM(embedding_width, width // 2, bidirectional=True, batch_first=True)
+        self.forwards = nn.LSTM(embedding_width, width // 2, batch_first=True)
+        self.backwards = nn.LSTM(embedding_width, width // 2, batch_first=True)
         self.norm = nn.LayerNorm(width)
 
     def unknown(self, words: Sequence[str]) -> list[str]:
         """Words outside the vocabulary."""
         return [word for word in words if self.vocabulary.number(word) == Vocabulary.UNKNOWN]
 
-    def encode(self, read: ReadExpressions) -> Words:
+    def _numbers(self, words: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
+        rows = [[self.vocabulary.number(word) for word in sentence] for sentence in words]
+        padded = [row + [Vocabulary.PADDING] * (self.max_words - len(row)) for row in rows]
+        owners = [list(range(len(row))) + [-1] * (self.max_words - len(row)) for row in rows]
+        return torch.tensor(padded), torch.tensor(owners)
+
+    def forward(self, tokens: Tokens) -> Words:
         """Features (B, N_w, D); the backward direction starts at each sentence's own last word."""
-        device = self.embedding.weight.device
-        lengths = torch.tensor([len(words) for words in read.words])
-        position = torch.arange(self.max_words).expand(len(lengths), -1)
-        is_padding = position >= lengths[:, None]
-        numbers = torch.full(position.shape, Vocabulary.PADDING)
-        for row, words in enumerate(read.words):
-            numbers[row, : len(words)] = torch.tensor([self.vocabulary.number(word) for word in words])
-        packed = nn.utils.rnn.pack_padded_sequence(
-            self.embedding(numbers.to(device)), lengths, batch_first=True, enforce_sorted=False
-        )
-        states, _ = nn.utils.rnn.pad_packed_sequence(
-            self.lstm(packed)[0], batch_first=True, total_length=self.max_words
-        )
+        is_padding = tokens.word_of_token < 0
+        embedded = self.embedding(tokens.numbers)
+        # Each sentence reversed within its own length; padding stays behind it, where it reaches no word.
+        position = torch.arange(self.max_words, device=is_padding.device)
+        length = self.max_words - is_padding.sum(1, keepdim=True)
+        reverse = torch.where(is_padding, position, length - 1 - position).unsqueeze(-1)  # (B, N_w, 1), its own inverse
+        ahead = self.forwards(embedded)[0]
+        behind = self.backwards(torch.take_along_dim(embedded, reverse, dim=1))[0]
+        states = torch.cat([ahead, torch.take_along_dim(behind, reverse, dim=1)], dim=-1)
         return Words(
-            features=self.norm(states).masked_fill(is_padding[..., None].to(device), 0.0),
-            is_padding=is_padding.to(device),
-            word_of_token=position.masked_fill(is_padding, -1),
-            expressions=read.expressions,
-            words=read.words,
+            features=self.norm(states).masked_fill(is_padding.unsqueeze(-1), 0.0),
+            is_padding=is_padding,
+            word_of_token=tokens.word_of_token,
+            expressions=tokens.expressions,
+            words=tokens.words,
         )
 
 
@@ -142,35 +136,35 @@ class HuggingFaceEncoder(TextEncoder):
         room = itertools.accumulate(len(ids) for ids in pieces)
         return max(1, sum(used <= self.max_tokens for used in room))
 
-    def encode(self, read: ReadExpressions) -> Words:
-        """Features (B, max_tokens, D) of the sub-words alone."""
-        device = next(self.model.parameters()).device
+    def _numbers(self, words: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
+        """Every row padded to the same length, special tokens and all."""
         tokens = self.tokenizer(
-            [list(words) for words in read.words],
+            [list(sentence) for sentence in words],
             is_split_into_words=True,
             truncation=True,
             max_length=self.max_tokens + self.tokenizer.num_special_tokens_to_add(),
-            padding=True,
+            padding="max_length",
             return_tensors="pt",
         )
-        states = self.model(
-            input_ids=tokens["input_ids"].to(device), attention_mask=tokens["attention_mask"].to(device)
-        ).last_hidden_state
-        batch, width = len(read.words), states.shape[-1]
-        features = states.new_zeros(batch, self.max_tokens, width)
-        owner = torch.full((batch, self.max_tokens), -1)
-        for row in range(batch):
-            words_of_tokens = tokens.word_ids(row)
-            places = [place for place, word in enumerate(words_of_tokens) if word is not None]
-            features[row, : len(places)] = states[row, places]
-            owner[row, : len(places)] = torch.tensor([words_of_tokens[place] for place in places])
-        is_padding = (owner < 0).to(device)
+        owners = [[-1 if word is None else word for word in tokens.word_ids(row)] for row in range(len(words))]
+        numbers: Tensor = tokens["input_ids"]
+        return numbers, torch.tensor(owners)
+
+    def forward(self, tokens: Tokens) -> Words:
+        """Features (B, max_tokens, D) of the sub-words alone, moved to the front."""
+        is_real = tokens.numbers != self.tokenizer.pad_token_id
+        states = self.model(input_ids=tokens.numbers, attention_mask=is_real.long()).last_hidden_state
+        is_special = tokens.word_of_token < 0
+        front = is_special.long().argsort(dim=1, stable=True)[:, : self.max_tokens]  # words first, in their order
+        owner = torch.take_along_dim(tokens.word_of_token, front, dim=1)
+        is_padding = owner < 0
+        features = self.project(torch.take_along_dim(states, front.unsqueeze(-1), dim=1))
         return Words(
-            features=self.project(features).masked_fill(is_padding[..., None], 0.0),
+            features=features.masked_fill(is_padding.unsqueeze(-1), 0.0),
             is_padding=is_padding,
             word_of_token=owner,
-            expressions=read.expressions,
-            words=read.words,
+            expressions=tokens.expressions,
+            words=tokens.words,
         )
 
 

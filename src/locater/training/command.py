@@ -5,6 +5,7 @@ from pathlib import Path
 
 from locater.config import LSTMConfig, ModelConfig, parse_changes, preset, training_preset
 from locater.model.build import build
+from locater.model.checkpoint import WEIGHTS, load_strictly
 from locater.text.words import Vocabulary
 from locater.training.data import open_data
 from locater.training.trainer import Progress, Trainer
@@ -16,17 +17,24 @@ def train_preset(
     folder: Path,
     changes: Sequence[str] = (),
     *,
+    start: Path | None = None,
     seed: int = 0,
     workers: int = 0,
     trackers: tuple[str, ...] = (),
     listen: Callable[[Progress], None] | None = None,
 ) -> dict[str, float]:
-    """Train a preset with some settings changed; its last validation scores by sentence kind."""
+    """Train a preset with some settings changed; its last validation scores by sentence kind.
+
+    `start` is a checkpoint folder of the same network whose weights it begins with.
+    """
     values = parse_changes(changes)
     config, training = preset(name, values), training_preset(name, values)
     source = open_data(data, config.image_size, training, config.memory.interval)
     config = with_vocabulary(config, source.words())
-    trainer = Trainer(build(config, seed), source, training, folder, seed=seed, workers=workers, trackers=trackers)
+    model = build(config, seed)
+    if start is not None:
+        load_strictly(model, start / WEIGHTS)
+    trainer = Trainer(model, source, training, folder, seed=seed, workers=workers, trackers=trackers)
     return trainer.run(listen)
 
 

@@ -140,15 +140,14 @@ def training_plans(
 def mirrored(batch: Batch, number: int, chance: float) -> Batch:
     """The batch with some clips flipped, and left and right exchanged in their sentences; which, `number` decides."""
     rng = Random(number)
-    is_flipped = torch.tensor([rng.random() < chance for _ in batch.expressions], device=batch.frames.device)
-    pick = is_flipped[:, None, None, None, None]
+    is_flipped = [rng.random() < chance for _ in batch.expressions]
+    pick = torch.tensor(is_flipped, device=batch.frames.device)[:, None, None, None, None]
     return replace(
         batch,
         frames=torch.where(pick, batch.frames.flip(-1), batch.frames),
         global_frames=torch.where(pick, batch.global_frames.flip(-1), batch.global_frames),
         masks=torch.where(pick[..., 0], batch.masks.flip(-1), batch.masks),
         expressions=tuple(
-            mirror_sentence(text) if flip else text
-            for text, flip in zip(batch.expressions, is_flipped.tolist(), strict=True)
+            mirror_sentence(text) if flip else text for text, flip in zip(batch.expressions, is_flipped, strict=True)
         ),
     )

@@ -16,27 +16,36 @@ def clip_loss(
     Logits are upsampled rather than probabilities: the same zero set between equal neighbours, and a gradient that
     does not die where a sigmoid is sure and wrong.
     """
-    truth = batch.masks[batch.is_annotated]  # (M, H, W)
-    final = _at_mask_size(prediction.logits[batch.is_annotated], truth)
-    terms = {"mask": F.binary_cross_entropy_with_logits(final, truth)}
+    # A weight a frame rather than a selection of frames: shapes stay, and the GPU is not asked how many there are.
+    share = batch.is_annotated / batch.is_annotated.sum()  # (B, T)
+
+    def mean(a_frame: Tensor) -> Tensor:
+        return (a_frame * share).sum()
+
+    final = _at_mask_size(prediction.logits, batch.masks)
+    terms = {"mask": mean(cross_entropy(final, batch.masks))}
     total = terms["mask"]
     if dice_weight:
-        terms["dice"] = dice(final.sigmoid(), truth)
+        terms["dice"] = mean(dice(final.sigmoid(), batch.masks))
         total = total + dice_weight * terms["dice"]
     if prediction.auxiliary is not None and auxiliary_weight:
-        early = [_at_mask_size(logits[batch.is_annotated], truth) for logits in prediction.auxiliary]
-        terms["auxiliary"] = torch.stack([F.binary_cross_entropy_with_logits(x, truth) for x in early]).sum()
+        modules = [mean(cross_entropy(_at_mask_size(x, batch.masks), batch.masks)) for x in prediction.auxiliary]
+        terms["auxiliary"] = torch.stack(modules).sum()
         total = total + auxiliary_weight * terms["auxiliary"]
     return {"loss": total, **terms}
 
 
+def cross_entropy(logits: Tensor, truth: Tensor) -> Tensor:
+    """Pixel-wise binary cross-entropy a frame, (B, T)."""
+    return F.binary_cross_entropy_with_logits(logits, truth, reduction="none").mean((-2, -1))
+
+
 def dice(soft: Tensor, truth: Tensor) -> Tensor:
-    """One minus the Dice overlap of soft masks (M, H, W), averaged; an empty truth asks for an empty mask."""
+    """One minus the Dice overlap a frame, (B, T); an empty truth asks for an empty mask."""
     overlap = (soft * truth).sum((-2, -1))
     size = soft.sum((-2, -1)) + truth.sum((-2, -1))
-    return (1 - (2 * overlap + 1) / (size + 1)).mean()
+    return 1 - (2 * overlap + 1) / (size + 1)
 
 
 def _at_mask_size(logits: Tensor, truth: Tensor) -> Tensor:
-    upsampled = F.interpolate(logits.float().unsqueeze(1), size=truth.shape[-2:], mode="bilinear", align_corners=False)
-    return upsampled.squeeze(1)
+    return F.interpolate(logits.float(), size=truth.shape[-2:], mode="bilinear", align_corners=False)

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,16 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 from torch import nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.model.checkpoint import save_pretrained
 from locater.model.locater import Locater
 from locater.model.transformer import EncoderBlock
-from locater.records import Batch
+from locater.records import Batch, Tokens
+from locater.training.average import WeightAverage
 from locater.training.data import TrainingData, mirrored, training_plans
+from locater.training.graph import GraphedLosses
 from locater.training.losses import clip_loss
 from locater.training.optimizer import make_optimizer, polynomial
 from locater.training.resume import load_state, save_state
@@ -70,11 +70,17 @@ class Trainer:
             if isinstance(module, EncoderBlock):
                 module.is_recomputed = config.gradient_checkpointing
         self.model = model.to(self.accelerator.device)
-        self.average = _average(self.model, config.ema_decay) if config.ema_decay else None
+        self.average = WeightAverage(self.model, config.ema_decay) if config.ema_decay else None
         self.optimizer = make_optimizer(self.model, config)
         self.full_rates = [group["lr"] for group in self.optimizer.param_groups]
         self.rate = polynomial(self.steps, config.warmup_steps, config.power)
         self.wrapped, self.wrapped_optimizer = self.accelerator.prepare(self.model, self.optimizer)
+        is_graphed = (
+            config.cuda_graph and self.accelerator.device.type == "cuda" and self.accelerator.num_processes == 1
+        )
+        # Without a gradient scaler the graph may hold the backward pass too; fp16 needs one.
+        is_graphed = is_graphed and self.accelerator.scaler is None
+        self.graphed = GraphedLosses(self._losses, self.model) if is_graphed else None
 
     def run(self, listen: Callable[[Progress], None] | None = None) -> dict[str, float]:
         """Train to the end from the newest state in the folder; the last validation's scores come back."""
@@ -124,22 +130,24 @@ class Trainer:
             number = (step * self.config.accumulate + micro) * self.accelerator.num_processes
             batch = self.data.draw(next(plans), self.accelerator.device)
             batch = mirrored(batch, self.seed * 10**8 + number + self.accelerator.process_index, self.config.flip)
+            tokens = self.model.read(batch.expressions)
             with self.accelerator.accumulate(self.wrapped):
-                terms = self._losses(batch)
-                self.accelerator.backward(terms["loss"])
+                if self.graphed is not None:
+                    terms = self.graphed(batch, tokens)
+                else:
+                    terms = self._losses(batch, tokens)
+                    self.accelerator.backward(terms["loss"])
                 if self.accelerator.sync_gradients and self.config.max_gradient_norm is not None:
                     self.accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)
                 self.wrapped_optimizer.step()
-                self.wrapped_optimizer.zero_grad()
+                self.wrapped_optimizer.zero_grad(set_to_none=self.graphed is None)
         if self.average is not None:
-            self.average.update_parameters(self.model)
+            self.average.update(self.model, step)
         return {name: value.detach() for name, value in terms.items()}
 
-    def _losses(self, batch: Batch) -> dict[str, torch.Tensor]:
-        with self.accelerator.autocast() if self.config.precision != "no" else nullcontext():
-            prediction = self.wrapped(
-                batch.frames, batch.times, batch.global_frames, batch.global_times, batch.expressions
-            )
+    def _losses(self, batch: Batch, tokens: Tokens) -> dict[str, torch.Tensor]:
+        with self.accelerator.autocast():
+            prediction = self.wrapped(batch.frames, batch.times, batch.global_frames, batch.global_times, tokens)
         return clip_loss(prediction, batch, self.config.auxiliary_weight, self.config.dice_weight)
 
     def _validate(self, step: int, log: "MetricsLog") -> dict[str, float]:
@@ -165,10 +173,10 @@ class Trainer:
     @property
     def trained(self) -> Locater:
         """The network to keep: the average of its weights where there is one."""
-        return self.model if self.average is None else _inner(self.average)
+        return self.model if self.average is None else self.average.model
 
     def _weights(self) -> dict[str, nn.Module]:
-        return {"model": self.model} | ({} if self.average is None else {"average": self.average})
+        return {"model": self.model} | ({} if self.average is None else {"average": self.average.model})
 
 
 class MetricsLog:
@@ -187,16 +195,6 @@ class MetricsLog:
         if self.is_writing:
             with self.path.open("a") as file:
                 file.write(json.dumps(event) + "\n")
-
-
-def _average(model: Locater, decay: float) -> AveragedModel:
-    return AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay))  # type: ignore[no-untyped-call]
-
-
-def _inner(average: AveragedModel) -> Locater:
-    inner = average.module
-    assert isinstance(inner, Locater)
-    return inner
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

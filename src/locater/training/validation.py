@@ -51,7 +51,9 @@ def predict(model: Locater, batch: Batch, precision: str) -> torch.Tensor:
     """The masks (B, T, H, W) bool of whole videos."""
     dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision, torch.float32)
     with torch.autocast(batch.frames.device.type, dtype, enabled=precision != "no"):
-        logits = model(batch.frames, batch.times, batch.global_frames, batch.global_times, batch.expressions).logits
+        logits = model(
+            batch.frames, batch.times, batch.global_frames, batch.global_times, model.read(batch.expressions)
+        ).logits
     soft = logits.float().sigmoid()
     return torch.stack([resize_soft(video, *batch.masks.shape[-2:]) for video in soft]) > THRESHOLD
 
