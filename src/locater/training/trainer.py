@@ -176,7 +176,8 @@ class Trainer:
         return self.model if self.average is None else self.average.model
 
     def _weights(self) -> dict[str, nn.Module]:
-        return {"model": self.model} | ({} if self.average is None else {"average": self.average.model})
+        weights: dict[str, nn.Module] = {"model": self.model}
+        return weights if self.average is None else weights | {"average": self.average.model}
 
 
 class MetricsLog:
