@@ -80,7 +80,9 @@ class SampleInfo:
     video: str
     expression: str
     kind: str = ""  # the kind of sentence: appearance, motion, absent, ...
-    object_count: int | None = None
+    object_count: int | None = None  # in the video, for results by number of objects
+    object_id: str | None = None  # the annotated object meant, where several sentences may mean one
+    annotation: str = ""  # whose sentence it is, where a benchmark has several sets (Ref-DAVIS17)
 
 
 @dataclass(frozen=True)
