@@ -80,6 +80,7 @@ class MemoryConfig(Settings):
     local_ratio: float = Field(2.0, ge=0)  # N_l / N_v; 0 is none
     heads: int = Field(1, ge=1)
     time_embedding: bool = True
+    refine_blocks: int = Field(0, ge=0)  # Transformer blocks over what a frame read; the paper has none
     interval: int = Field(10, ge=1)  # every n-th frame is written to the global memory
 
 

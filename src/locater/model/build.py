@@ -12,6 +12,7 @@ from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEnc
 from locater.model.locater import Locater
 from locater.model.memory import LocalGlobalMemory
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder, TextEncoder
+from locater.model.transformer import EncoderBlock
 from locater.model.visual.early_stem import EarlyStem
 from locater.model.visual.efficientnet import EfficientNetLite
 from locater.model.visual.encoder import HALF_STATISTICS, IMAGENET_STATISTICS, VisualEncoder
@@ -56,6 +57,10 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
             rule=config.memory.write,
             heads=config.memory.heads,
             time_embedding=config.memory.time_embedding,
+            refine=[
+                EncoderBlock(config.width, config.fusion.heads, config.fusion.norm)
+                for _ in range(config.memory.refine_blocks)
+            ],
         ),
         decoder=ReferringDecoder(
             query=QueryEmbedding(config.width, config.decoder.query),

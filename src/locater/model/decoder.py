@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from locater.model.memory import summary
+from locater.model.upsample import upsample
 from locater.records import FramePrediction, Words
 
 Readout = Literal["product", "cosine", "encoder_only"]
@@ -89,10 +90,11 @@ class FineUpsampler(nn.Module):
         x = self.from_context(context) + self.from_match(match)  # (B, P, C)
         x = rearrange(x, "b (r c) d -> b d r c", r=coarse.shape[1])
         for stage, norm, fine in zip(self.stages, self.early_norms, reversed(early), strict=True):
-            x = F.interpolate(x, size=fine.shape[-2:], mode="bilinear", align_corners=False)
+            x = F.interpolate(x, size=fine.shape[-2:], mode="nearest")  # the convolutions below smooth it
             x = stage(torch.cat([x, norm(fine).expand(x.shape[0], -1, -1, -1)], dim=1))
-        base = F.interpolate(coarse.unsqueeze(1), size=x.shape[-2:], mode="bilinear", align_corners=False)
-        return (self.out(x) + self.coarse_gain * base).squeeze(1)  # type: ignore[no-any-return]
+        height, width = x.shape[-2:]
+        refined: Tensor = self.out(x).squeeze(1) + self.coarse_gain * upsample(coarse, (height, width))
+        return refined
 
 
 class ReferringDecoder(nn.Module):

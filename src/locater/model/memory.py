@@ -8,6 +8,7 @@ and W_c [v, a] = W_v v + W_a a, so W_v v is computed for a whole chunk of frames
 """
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -104,7 +105,14 @@ class LocalGlobalMemory(nn.Module):
     """
 
     def __init__(
-        self, width: int, global_cells: int, local_cells: int, rule: WriteRule, heads: int, time_embedding: bool
+        self,
+        width: int,
+        global_cells: int,
+        local_cells: int,
+        rule: WriteRule,
+        heads: int,
+        time_embedding: bool,
+        refine: Sequence[nn.Module] = (),
     ) -> None:
         super().__init__()
         self.heads = heads
@@ -117,6 +125,9 @@ class LocalGlobalMemory(nn.Module):
         self.from_mask = nn.Linear(width, width, bias=False) if local_cells else None  # W_c's third block, Eq. 6
         has_time = time_embedding and (global_cells or local_cells)
         self.time = TimeEmbedding(width) if has_time else None
+        self.refine = nn.Sequential(
+            *refine
+        )  # lets look-alikes be compared by what was read of each; empty in the paper
 
     def start(self, batch: int) -> tuple[Tensor, Tensor]:
         """The learned first cells, (B, G, D) and (B, L, D)."""
@@ -159,7 +170,8 @@ class LocalGlobalMemory(nn.Module):
         for cells in (global_cells, local_cells):
             if cells.shape[1]:
                 context = context + attend(stamped, cells, cells, self.heads)
-        return context
+        refined: Tensor = self.refine(context)
+        return refined
 
 
 def summary(cells: Tensor) -> Tensor:

@@ -87,7 +87,8 @@ class LSTMEncoder(TextEncoder):
         """Features (B, N_w, D); the backward direction starts at each sentence's own last word."""
         is_padding = tokens.word_of_token < 0
         # index_select rather than the embedding's own lookup, whose backward pass may wait for the GPU.
-        embedded = self.embedding.weight.index_select(0, tokens.numbers.flatten()).unflatten(0, tokens.numbers.shape)
+        flat = self.embedding.weight.index_select(0, tokens.numbers.flatten())
+        embedded = flat.view(*tokens.numbers.shape, -1)
         # Each sentence reversed within its own length; padding stays behind it, where it reaches no word.
         position = torch.arange(self.max_words, device=is_padding.device)
         length = self.max_words - is_padding.sum(1, keepdim=True)

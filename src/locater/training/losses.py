@@ -5,6 +5,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from locater.model.locater import ClipPrediction
+from locater.model.upsample import upsample
 from locater.records import Batch
 
 
@@ -48,4 +49,5 @@ def dice(soft: Tensor, truth: Tensor) -> Tensor:
 
 
 def _at_mask_size(logits: Tensor, truth: Tensor) -> Tensor:
-    return F.interpolate(logits.float(), size=truth.shape[-2:], mode="bilinear", align_corners=False)
+    height, width = truth.shape[-2:]
+    return upsample(logits.float(), (height, width))
