@@ -16,5 +16,6 @@ def upsample(maps: Tensor, size: tuple[int, int]) -> Tensor:
 
 def _weights(maps: Tensor, inputs: int, outputs: int) -> Tensor:
     """(inputs, outputs): how much each input counts for each output."""
-    identity = torch.eye(inputs, device=maps.device)
+    exact = torch.promote_types(maps.dtype, torch.float32)
+    identity = torch.eye(inputs, device=maps.device, dtype=exact)
     return F.interpolate(identity[None], size=outputs, mode="linear", align_corners=False)[0].to(maps.dtype)
