@@ -10,12 +10,12 @@ import typer
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.progress import Progress, Task
 
     from locater.inference.segmenter import Segmenter
-    from locater.records import FrameSource
+    from locater.records import FrameResult, FrameSource
 
 app = typer.Typer(
     help="Language-guided video segmentation: a video and a sentence in, that object's mask in every frame out.",
@@ -71,6 +71,36 @@ def segment(
         frames = _write_results(segmenter, source, expressions, formats, partial, live)
         made = sorted(entry.name for entry in partial.iterdir())
     typer.echo(f"{frames} frames segmented into {folder}: {', '.join(made)}")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the clip and its results.")] = Path("demo"),
+    checkpoint: Annotated[str, typer.Option(help="A folder, a shipped name or a hub name.")] = DEFAULT_CHECKPOINT,
+) -> None:
+    """Render a clip, segment it by four sentences, and say how right the masks are."""
+    from locater.files import atomic_entries
+    from locater.inference.demo import render_clip
+    from locater.video.reader import open_source
+
+    segmenter = _segmenter(checkpoint, None, "float32")
+    with atomic_entries(out) as partial:
+        clip = render_clip(partial / "clip.mp4")
+        overlaps: list[list[float]] = []
+        _write_results(
+            segmenter,
+            open_source(clip.path),
+            clip.expressions,
+            ["overlay", "png", "rle", "sheet"],
+            partial,
+            live=False,
+            on_result=lambda result: overlaps.append(clip.overlaps(result)),
+        )
+    for place, question in enumerate(clip.questions):
+        mean = sum(frame[place] for frame in overlaps) / len(overlaps)
+        typer.echo(f"IoU {mean:.2f}  {question.kind:<12}{question.expression}")
+    typer.echo(f"Watch {out / 'overlay.mp4'}, look at {out / 'contact_sheet.png'}; the masks are in {out / 'masks'}")
+    typer.echo(f"and, as COCO run lengths, in {out / 'masks.json'}; the clip itself is {out / 'clip.mp4'}.")
 
 
 @app.command()
@@ -160,6 +190,139 @@ def train(
     typer.echo(f"Checkpoint: {out / 'checkpoint'}")
 
 
+data = typer.Typer(help="Look at the datasets that others made.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+
+@data.command("check")
+def data_check(
+    dataset: Annotated[str, typer.Argument(help="A dataset's name; docs/datasets.md lists them.")],
+    root: Annotated[Path, typer.Argument(help="The folder it was unpacked in.")],
+    split: Annotated[
+        str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")
+    ] = None,
+) -> None:
+    """Count a dataset against the published figures, and name every file that is missing or broken."""
+    from locater.datasets.check import check_dataset
+
+    with _progress("videos/s") as progress:
+        task = progress.add_task("checking")
+        report = check_dataset(
+            dataset, root, split, on_video=lambda done, total: progress.update(task, completed=done, total=total)
+        )
+    typer.echo("\n".join(report.lines()))
+    if not report.is_fine:
+        raise typer.Exit(2)
+
+
+@data.command("show")
+def data_show(
+    dataset: Annotated[str, typer.Argument(help="A dataset's name; docs/datasets.md lists them.")],
+    root: Annotated[Path, typer.Argument(help="The folder it was unpacked in.")],
+    out: Annotated[Path, typer.Option(help="The picture to write.")],
+    count: Annotated[int, typer.Option(help="How many sentences, evenly spaced.")] = 12,
+    split: Annotated[
+        str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")
+    ] = None,
+) -> None:
+    """Make a contact sheet of frames with their masks and sentences."""
+    from locater.datasets.catalog import open_dataset
+    from locater.datasets.sheet import write_contact_sheet
+
+    shown = write_contact_sheet(open_dataset(dataset, root, split), out, count)
+    typer.echo(f"{shown} sentences shown in {out}")
+
+
+@app.command()
+def evaluate(
+    checkpoint: Annotated[str, typer.Argument(help="A folder, a shipped name or a hub name.")],
+    dataset: Annotated[str, typer.Argument(help="shapes, or a dataset's name, as refer-youtube-vos.")],
+    out: Annotated[Path, typer.Option(help="Folder of the results; a run that was interrupted there goes on.")],
+    root: Annotated[Path | None, typer.Argument(help="The folder the dataset was unpacked in.")] = None,
+    split: Annotated[str | None, typer.Option(help="test, valid, ...; the dataset's usual one by default.")] = None,
+    count: Annotated[int | None, typer.Option(help="Of a world: videos a kind of sentence; 100 by default.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many questions.")] = None,
+    submission: Annotated[Path | None, typer.Option(help="Also write this zip, to hand in.")] = None,
+    failures: Annotated[int, typer.Option(help="Pictures of so many of the worst answers.")] = 12,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")] = None,
+    precision: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
+) -> None:
+    """Score a checkpoint on a dataset or a world; start it under `torchrun` for many GPUs."""
+    from locater.evaluation.evaluate import Asked
+    from locater.evaluation.evaluate import evaluate as run_evaluation
+    from locater.evaluation.processes import place_among_processes
+    from locater.evaluation.report import as_markdown
+
+    place = place_among_processes()
+    asked = Asked(checkpoint, dataset, out, root, split, count, limit, submission, failures)
+    segmenter = _segmenter(checkpoint, place.device(device), precision)
+    with _progress("questions/s") as progress:
+        task = progress.add_task("answering", visible=place.is_first)
+        finished = run_evaluation(
+            asked,
+            segmenter,
+            place,
+            listen=lambda at: progress.update(
+                task, completed=at.answered, total=at.questions, description=f"answering, {at.frames} frames"
+            ),
+        )
+    if finished.not_understood:
+        print(
+            f"Warning: {len(finished.not_understood)} sentences are not wholly understood; the first: "
+            f"{_one_line(finished.not_understood[0])}",
+            file=sys.stderr,
+        )
+    if finished.results is not None:
+        typer.echo(as_markdown(finished.results))
+        typer.echo(f"Results: {out}")
+
+
+@app.command()
+def score(
+    predictions: Annotated[Path, typer.Argument(help="A folder or zip of PNGs, or a JSON of COCO run lengths.")],
+    ground_truth: Annotated[Path, typer.Argument(help="The dataset's folder; of a2d, its masks in COCO's format.")],
+    protocol: Annotated[str, typer.Option(help="davis, a2d, refer_youtube_vos, mevis or ref_davis17.")],
+    split: Annotated[str | None, typer.Option(help="Of the ground truth: valid, valid_u, train, ...")] = None,
+    videos: Annotated[Path | None, typer.Option(help="A file that lists the videos to score, one a line.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the scores to this JSON.")] = None,
+) -> None:
+    """Score any system's masks by the same code as our own."""
+    from locater.evaluation.score import score as score_masks
+
+    judged = score_masks(predictions, ground_truth, protocol, videos=videos, split=split)
+    if out is not None:
+        judged.save(out)
+    typer.echo(judged.text)
+
+
+submission_app = typer.Typer(help="Zips for the benchmarks' servers.", no_args_is_help=True)
+app.add_typer(submission_app, name="submission")
+
+
+@submission_app.command("check")
+def submission_check(
+    file: Annotated[Path, typer.Argument(help="The zip.")],
+    protocol: Annotated[str, typer.Option(help="refer_youtube_vos, mevis or ref_davis17.")],
+    expressions: Annotated[
+        Path | None, typer.Option(help="The split's meta_expressions.json, to find what is missing or too much.")
+    ] = None,
+    videos: Annotated[Path | None, typer.Option(help="A file that lists which of its videos are asked for.")] = None,
+    frames: Annotated[Path | None, typer.Option(help="The split's JPEGImages, to compare sizes.")] = None,
+) -> None:
+    """List everything that is wrong with a submission, anybody's; exit code 2 if anything is."""
+    from locater.evaluation.submission import find_protocol
+    from locater.evaluation.submission_check import check_submission, read_expected
+
+    problems = check_submission(file, find_protocol(protocol), read_expected(expressions, videos, frames))
+    for problem in problems:
+        typer.echo(problem)
+    if problems:
+        typer.echo(f"{file} cannot be handed in: {len(problems)} problem{'s' * (len(problems) > 1)}.")
+        raise typer.Exit(2)
+    complete = "complete and well formed" if expressions else "well formed; whether it is complete needs --expressions"
+    typer.echo(f"{file}: {complete}.")
+
+
 def _segmenter(checkpoint: str, device: str | None, precision: str) -> "Segmenter":
     from locater.inference.segmenter import PRECISIONS, load
 
@@ -185,7 +348,13 @@ def _check_device(device: str) -> None:
 
 
 def _write_results(
-    segmenter: "Segmenter", source: "FrameSource", expressions: list[str], formats: list[str], folder: Path, live: bool
+    segmenter: "Segmenter",
+    source: "FrameSource",
+    expressions: list[str],
+    formats: list[str],
+    folder: Path,
+    live: bool,
+    on_result: "Callable[[FrameResult], None] | None" = None,
 ) -> int:
     """The number of frames segmented and written, with progress on the terminal."""
     from locater.video.writer import open_writers
@@ -205,6 +374,8 @@ def _write_results(
         count = 0
         for result in results:
             writers.write(result)
+            if on_result is not None:
+                on_result(result)
             count += 1
             progress.update(masking, completed=count)
         progress.update(looking, completed=count, total=count)

@@ -24,7 +24,6 @@ DOG, OTHER = "the dog on the left", "a dog on the right"
 
 @pytest.fixture(scope="module")
 def segmenter() -> Segmenter:
-    torch.set_num_threads(2)
     return Segmenter(build(preset("tiny", {"text": {"vocabulary": WORDS}, "memory": {"interval": 4}}), seed=0), "cpu")
 
 

@@ -130,5 +130,5 @@ def _from_hub(name: str) -> Path:
 
     try:
         return Path(snapshot_download(name, allow_patterns=[CONFIG, WEIGHTS, CARD, f"{TEXT_ENCODER}/*"]))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError):
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError):
         raise LocaterError(f"'{name}' is no local folder and cannot be had from the hub; check the name.") from None

@@ -13,8 +13,7 @@ from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.records import Batch
 from locater.text.mirror import mirror_sentence
-from locater.worlds.shapes import KINDS, vocabulary
-from locater.worlds.shapes.plans import BatchPlan, draw_batch, plan_batch, whole_video_plan
+from locater.worlds.shapes import KINDS, BatchPlan, draw_batch, plan_batch, vocabulary, whole_video_plan
 
 
 class TrainingData(Protocol):

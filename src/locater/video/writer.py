@@ -6,28 +6,20 @@ Writers write into a folder that exists; for whole-or-nothing files give them th
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from fractions import Fraction
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Protocol, Self
 
-import av
-import av.error
 import numpy as np
-from av.container import OutputContainer
-from av.video.frame import VideoFrame
-from av.video.stream import VideoStream
 from PIL import Image
 
 from locater import rle
 from locater.errors import LocaterError
 from locater.records import FrameResult, Mask, Pixels, VideoInfo
+from locater.video.mp4 import Mp4File
 from locater.video.overlay import DAVIS_PALETTE, ContactSheet, draw
-
-_TICKS_PER_SECOND = 90_000  # MPEG's clock: fine enough to keep any camera's times
-_BT709 = 1  # H.273's code for HD colours, in all three fields
 
 
 class Writer(Protocol):
@@ -45,65 +37,23 @@ class Writer(Protocol):
 
 
 class OverlayWriter:
-    """`overlay.mp4`: H.264 that browsers play, at the source's own times."""
+    """`overlay.mp4`: the video with its masks drawn on, at the source's own times."""
 
     def __init__(self, folder: Path, info: VideoInfo, expressions: Sequence[str]) -> None:
-        self._path = folder / "overlay.mp4"
-        self._usual_step = 1 / (info.frames_per_second or 24.0)
+        self._file = Mp4File(folder / "overlay.mp4", info.frames_per_second)
         self._expressions = tuple(expressions)
-        self._container: OutputContainer | None = None
-        self._stream: VideoStream | None = None
-        self._last_tick = -1
 
     def __enter__(self) -> Self:
         return self
 
     def write(self, result: FrameResult) -> None:
         """Draw and encode the next frame."""
-        picture = even_sized(draw(result.frame.pixels, result.masks, self._expressions))
-        container, stream = self._opened(picture)
-        frame = VideoFrame.from_ndarray(picture, format="rgb24").reformat(
-            format="yuv420p", dst_colorspace="ITU709", dst_color_range="MPEG"
-        )
-        # Two frames in one tick would stop the muxer, so the later one moves on by a hundred-thousandth of a second.
-        self._last_tick = max(self._last_tick + 1, round(result.frame.timestamp * _TICKS_PER_SECOND))
-        frame.pts = self._last_tick
-        frame.time_base = Fraction(1, _TICKS_PER_SECOND)
-        frame.duration = max(1, round(self._usual_step * _TICKS_PER_SECOND))  # the last frame's length rests on it
-        with _encoding(self._path):
-            container.mux(stream.encode(frame))
-
-    def _opened(self, picture: Pixels) -> tuple[OutputContainer, VideoStream]:
-        if self._container is None or self._stream is None:
-            with _encoding(self._path):
-                # faststart: the index goes first, so that a browser plays before the whole file is there
-                self._container = av.open(str(self._path.absolute()), "w", options={"movflags": "+faststart"})
-                self._stream = self._added_stream(self._container, picture.shape[1], picture.shape[0])
-        return self._container, self._stream
-
-    def _added_stream(self, container: OutputContainer, width: int, height: int) -> VideoStream:
-        if "libx264" not in av.codecs_available:
-            raise LocaterError("This PyAV cannot write H.264; install PyAV's own wheel, or ask for png or rle instead.")
-        rate = Fraction(1 / self._usual_step).limit_denominator(1001)
-        # veryfast: a few per cent larger than the default and several times faster beside a busy network
-        stream = container.add_stream("libx264", rate=rate, options={"crf": "20", "preset": "veryfast"})
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        context = stream.codec_context
-        context.time_base = Fraction(1, _TICKS_PER_SECOND)
-        context.colorspace = context.color_primaries = context.color_trc = context.color_range = _BT709
-        return stream
+        self._file.write(draw(result.frame.pixels, result.masks, self._expressions), result.frame.timestamp)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._container is None or self._stream is None:
-            return
-        if kind is not None:
-            with suppress(av.error.FFmpegError):  # the error on its way says more than this unfinished file's
-                self._container.close()
-            return
-        with _encoding(self._path), self._container:
-            self._container.mux(self._stream.encode(None))
+        self._file.__exit__(kind, error, trace)
 
 
 class PaletteWriter:
@@ -278,22 +228,5 @@ def bounding_box(mask: Mask) -> list[int]:
     return [left, top, int(columns[-1]) - left + 1, int(rows[-1]) - top + 1]
 
 
-def even_sized(picture: Pixels) -> Pixels:
-    """The picture with its last row or column repeated where a side is odd: H.264's 4:2:0 needs even sides."""
-    height, width = picture.shape[:2]
-    return np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
-
-
 def _item(value: object, place: int) -> str:
     return ("," if place else "") + "\n" + json.dumps(value)
-
-
-@contextmanager
-def _encoding(path: Path) -> Iterator[None]:
-    """Lets the system's errors (a full disk) pass, and turns the encoder's own into a sentence."""
-    try:
-        yield
-    except av.error.FFmpegError as error:
-        if isinstance(error, OSError):
-            raise
-        raise LocaterError(f"Cannot encode {path.name}: {error.strerror}; ask for png or rle instead.") from error

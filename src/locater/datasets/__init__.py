@@ -1,0 +1,1 @@
+"""Annotations that others made: one file a dataset, one line in the catalog."""

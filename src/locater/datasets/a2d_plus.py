@@ -1,0 +1,134 @@
+"""A2D-S+, the paper's harder test sets: M (several actors), S (joined along the width) and T (joined along time).
+
+Two layouts are read: the plain folder format, which our own builder writes, and the authors' own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from locater.datasets.annotated import AnnotatedDataset, Figures
+from locater.datasets.folder import TABLES, FolderDataset
+from locater.datasets.inspection import sample_problems
+from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.picture_sequence import PictureSequence, need_folder
+from locater.datasets.reading import as_published, find, need, one_line, read_json
+from locater.errors import LocaterError
+from locater.records import FrameSource, Mask, Sample, SampleInfo
+from locater.video.reader import DEFAULT_FRAMES_PER_SECOND
+
+PUBLISHED: Mapping[str, Figures] = {
+    # The paper prints 257 videos for M; the official sentences hold 298 with more than one query.
+    "M": {"videos": (257, 298), "sentences": 856},
+    "S": {"sentences": 1295},
+    "T": {"sentences": 1295},
+    "N": {"videos": 737, "sentences": 1295},  # A2D-S itself, in the authors' layout
+}
+
+_AUTHORS_NAMES = {"M": "MUL", "S": "SPAT", "T": "TEMP", "N": "NORM"}
+
+
+def open_a2d_plus(root: Path, split: str) -> AnnotatedDataset:
+    """The test set, in whichever of the two layouts lies there."""
+    for folder in (root, root / split):
+        if find(folder, TABLES) is not None:
+            return FolderDataset(folder, kind=split)
+    return AuthorsA2DPlus(root, split)
+
+
+class AuthorsA2DPlus:
+    """The authors' layout: a json of sequences, PNG frames, each mask a pickled tensor; key `<sequence>/<object>`."""
+
+    def __init__(self, root: Path, split: str) -> None:
+        self.split = split
+        test_set = _AUTHORS_NAMES[split]
+        self._file = f"A2D_{test_set}_test_expressions.json"
+        # Their README has A2D_SUBSET/A2D_MUL, their code A2D_SUBSET/MUL.
+        folders = [f"{outer}{inner}" for outer in ("A2D_SUBSET/", "") for inner in (f"A2D_{test_set}/", f"{test_set}/")]
+        self._path = need(root, [folder + self._file for folder in (*folders, "")])
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+        return f"a2d-s+-{self.split}"
+
+    def samples(self) -> Sequence[SampleInfo]:
+        """Every sentence, sequence by sequence."""
+        return self._samples
+
+    @cached_property
+    def _samples(self) -> tuple[SampleInfo, ...]:
+        with as_published(self._path):
+            return tuple(
+                SampleInfo(
+                    key=f"{sequence}/{number}",
+                    video=sequence,
+                    expression=one_line(entry["exp"]),
+                    kind=self.split,
+                    object_count=len(video["expressions"]),
+                    object_id=str(number),
+                )
+                for sequence, video in self._content.items()
+                for number, entry in video["expressions"].items()
+            )
+
+    def load(self, info: SampleInfo) -> Sample:
+        """The frames that the json names, and the masks of its labelled ones."""
+        return Sample(info, LazySource(lambda: self._frames(info.video)), LazyMasks(lambda: self._mask_files(info)))
+
+    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
+        """One line for each missing or broken file behind one video's questions."""
+        return sample_problems(self, infos)
+
+    @cached_property
+    def _content(self) -> Any:
+        return read_json(self._path)
+
+    def _names(self, sequence: str) -> list[str]:
+        with as_published(self._path):
+            return sorted({Path(str(name)).stem for name in self._content[sequence]["frames"]})
+
+    def _frames(self, sequence: str) -> FrameSource:
+        folder = self._path.parent / "allPngs320H" / sequence
+        paths = [folder / f"{name}.png" for name in self._names(sequence)]
+        return PictureSequence(sequence, paths, DEFAULT_FRAMES_PER_SECOND)
+
+    def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
+        folder = need_folder(self._path.parent / "mask")
+        indices = {name: index for index, name in enumerate(self._names(info.video))}
+        files: dict[int, MaskFile] = {}
+        with as_published(self._path):
+            labels: Any = self._content[info.video]["expressions"][str(info.object_id)]["labels"]
+            if not isinstance(labels, list):
+                raise TypeError(f"the labels of {info.key} are no list")
+            for label in sorted({Path(str(label)).stem for label in labels}):
+                if label not in indices:
+                    raise ValueError(f"the labelled frame {label} of {info.key} is none of its frames")
+                path = folder / f"{info.video.replace('/', '_')}_{info.object_id}_{label}.pth"
+                files[indices[label]] = MaskFile(str(path), partial(_read_tensor, path))
+        return files
+
+
+def _read_tensor(path: Path) -> Mask:
+    """A mask that torch has pickled, (H, W).
+
+    The one place where a pickle is read, because the authors published nothing else; `weights_only` admits tensors
+    and runs no code from the file.
+    """
+    try:
+        tensor = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise LocaterError(f"{path} is missing; download it again.") from None
+    except Exception as error:  # torch raises a dozen kinds on a cut or foreign file
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise LocaterError(f"{path} is no tensor that can be read safely ({reason}).") from None
+    if not isinstance(tensor, torch.Tensor):
+        raise LocaterError(f"{path} holds a {type(tensor).__name__} where a mask is expected.")
+    mask = np.squeeze(tensor.numpy())
+    if mask.ndim != 2:
+        raise LocaterError(f"{path} holds a tensor of shape {tuple(tensor.shape)} where a mask is expected.")
+    return mask > 0

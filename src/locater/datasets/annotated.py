@@ -1,0 +1,18 @@
+"""What every dataset here offers beyond `records.Dataset`, so that `locater data check` can name each bad file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from locater.records import Dataset, SampleInfo
+
+# Published figures of one split, by what is counted: videos, objects, sentences or masks. Several numbers are several
+# releases of one dataset.
+Figures = Mapping[str, int | tuple[int, ...]]
+
+
+class AnnotatedDataset(Dataset, Protocol):
+    """A dataset that can say what is wrong with its files."""
+
+    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
+        """One line for each missing or broken file behind one video's questions; it goes on after each."""
+        ...

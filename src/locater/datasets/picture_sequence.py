@@ -1,0 +1,103 @@
+"""Frames from a list of picture files: what a dataset's own index names, in its order, and nothing else."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from PIL import Image
+
+from locater.errors import LocaterError
+from locater.records import Frame, Pixels, VideoInfo
+from locater.video.array_source import check_size, check_stride
+from locater.video.folder_source import SUFFIXES, read_picture
+
+
+class PictureSequence:
+    """Pictures as a video; unlike a `PictureFolder`, only the first header is read before the frames are."""
+
+    is_repeatable = True
+
+    def __init__(self, name: str, paths: Sequence[Path], frames_per_second: float) -> None:
+        if not paths:
+            raise LocaterError(f"The video {name} has no frames; download it again.")
+        self.name = name
+        self.paths = tuple(paths)
+        self._frames_per_second = frames_per_second
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Each frame's published name."""
+        return tuple(path.stem for path in self.paths)
+
+    @cached_property
+    def info(self) -> VideoInfo:
+        """What is known before reading."""
+        width, height = _size(self.paths[0])
+        return VideoInfo(
+            name=self.name,
+            width=width,
+            height=height,
+            frame_count=len(self.paths),
+            frames_per_second=self._frames_per_second,
+            duration=len(self.paths) / self._frames_per_second,
+        )
+
+    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
+        """Frames `start`, `start + every`, ...; the pictures between are not read."""
+        check_stride(start, every)
+        return self._frames(start, every)
+
+    def _frames(self, start: int, every: int) -> Iterator[Frame]:
+        size: tuple[int, int] | None = None
+        for index in range(start, len(self.paths), every):
+            pixels = _read(self.paths[index])
+            size = size or (pixels.shape[1], pixels.shape[0])
+            check_size(pixels, size, index)
+            yield Frame(index, index / self._frames_per_second, pixels)
+
+
+def pictures_in(folder: Path) -> list[Path]:
+    """A folder's pictures, frame2 before frame10."""
+    need_folder(folder)
+    # A leading dot: macOS writes a ._name.png, which is no picture, beside each name.png.
+    paths = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.name[0] != "."]
+    return sorted(paths, key=_natural)
+
+
+def need_folder(folder: Path) -> Path:
+    """The folder; when a whole branch is missing, the error names the branch, once for all that is in it."""
+    if folder.is_dir():
+        return folder
+    lacking = folder
+    while not lacking.parent.exists():
+        lacking = lacking.parent
+    raise LocaterError(f"There is no folder {lacking}; download it, or check the folder you gave.")
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    parts = re.split(r"([0-9]+)", path.name.lower())
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
+
+
+def _read(path: Path) -> Pixels:
+    if not path.exists():
+        raise _missing(path)
+    return read_picture(path)
+
+
+def _size(path: Path) -> tuple[int, int]:
+    """Width and height as stored: none of these datasets turns pictures by EXIF, and `frames` would notice."""
+    try:
+        with Image.open(path) as image:
+            return image.size
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        raise LocaterError(f"{path} is not a picture that can be read; download it again.") from None
+
+
+def _missing(path: Path) -> LocaterError:
+    if not path.parent.is_dir():
+        need_folder(path.parent)
+    return LocaterError(f"{path} is missing; download it again.")

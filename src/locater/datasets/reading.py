@@ -1,0 +1,80 @@
+"""Text files of annotations, whatever is wrong with them told in one sentence that names the file."""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from locater.errors import LocaterError
+
+
+def find(root: Path, places: Sequence[str]) -> Path | None:
+    """The first of `places` under `root` that exists."""
+    return next((root / place for place in places if (root / place).exists()), None)
+
+
+def need(root: Path, places: Sequence[str]) -> Path:
+    """The first of `places` under `root` that exists, or an error that names the official one."""
+    found = find(root, places)
+    if found is None:
+        also = f" (nor {', '.join(places[1:])})" if len(places) > 1 else ""
+        raise LocaterError(f"{root / places[0]} is missing{also}; check the folder you gave, or download it.")
+    return found
+
+
+def read_text(path: Path, encodings: Sequence[str] = ("utf-8-sig",)) -> str:
+    """The file's text, in the first encoding that fits."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise LocaterError(f"{path} is missing; download it again.") from None
+    except OSError as error:
+        raise LocaterError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+    for encoding in encodings:
+        try:
+            return content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise LocaterError(f"{path} is no text in {' or '.join(encodings)}; download it again.")
+
+
+def read_lines(path: Path, encodings: Sequence[str] = ("utf-8-sig",)) -> list[str]:
+    """The lines that hold something, stripped."""
+    # Not splitlines: it also parts lines at characters such as U+0085, which latin-1 text may hold.
+    return [line.strip() for line in read_text(path, encodings).split("\n") if line.strip()]
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """The rows of a comma-separated file that hold something."""
+    try:
+        return [row for row in csv.reader(read_text(path).splitlines()) if row]
+    except csv.Error as error:
+        raise LocaterError(f"{path} is no comma-separated file: {error}; download it again.") from None
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise LocaterError(f"{path} is no JSON: {error.msg} in line {error.lineno}; download it again.") from None
+    except RecursionError:
+        raise LocaterError(f"{path} is no JSON that can be read: it is nested too deeply; download it again.") from None
+
+
+@contextmanager
+def as_published(path: Path) -> Iterator[None]:
+    """Turns whatever a file of another layout does to the reader into one sentence that names the file."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise LocaterError(f"{path} is not laid out as published: {what}; download it again.") from None
+
+
+def one_line(sentence: str) -> str:
+    """The sentence with single spaces; the official files hold doubled and trailing ones."""
+    return " ".join(sentence.split())

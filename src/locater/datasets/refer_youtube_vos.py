@@ -1,0 +1,141 @@
+"""Refer-YouTube-VOS: two sentences or so for each object of YouTube-VOS 2019.
+
+Seo et al., "URVOS", ECCV 2020; the release of the 2021 challenge, whose sentences describe the whole video.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from locater.datasets.annotated import Figures
+from locater.datasets.inspection import sample_problems
+from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.mask_pictures import binary_mask_file, palette_mask_file
+from locater.datasets.meta_expressions import DescribedVideo, read_meta_expressions
+from locater.datasets.picture_sequence import PictureSequence, need_folder
+from locater.datasets.reading import as_published, find, need, read_json, read_lines
+from locater.errors import LocaterError
+from locater.records import FrameSource, Sample, SampleInfo
+
+PUBLISHED: Mapping[str, Figures] = {
+    "train": {"videos": 3471, "sentences": 12913},
+    "valid": {"videos": 202, "sentences": 834},
+    "test": {"videos": 305, "sentences": 1262},
+}
+
+_FRAMES_PER_SECOND = 6.0  # every fifth frame of 30 a second
+_ALONE = "refer_youtube_vos_meta_expressions.json"  # valid and test in one file, without the pixels
+_VALID_LIST = ("refer_youtube_vos_valid_202.txt", "meta_expressions/refer_youtube_vos_valid_202.txt")
+
+
+class ReferYouTubeVos:
+    """One question a sentence, key `<video>/<expression id>`; valid and test have masks where somebody put them."""
+
+    def __init__(self, root: Path, split: str) -> None:
+        self.root = root
+        self.split = split
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+        return f"refer-youtube-vos-{self.split}"
+
+    def samples(self) -> Sequence[SampleInfo]:
+        """Every sentence, video by video in the file's order."""
+        return self._samples
+
+    @cached_property
+    def _samples(self) -> tuple[SampleInfo, ...]:
+        return tuple(
+            SampleInfo(
+                key=f"{name}/{number}",
+                video=name,
+                expression=expression.text,
+                object_count=self._annotated_objects.get(name, video.object_count),
+                object_id=expression.object_ids[0] if expression.object_ids else None,
+            )
+            for name, video in self._videos.items()
+            for number, expression in video.expressions.items()
+        )
+
+    def load(self, info: SampleInfo) -> Sample:
+        """The frames that the json names, and their masks."""
+        return Sample(info, LazySource(lambda: self._frames(info.video)), LazyMasks(lambda: self._mask_files(info)))
+
+    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
+        """One line for each missing or broken file behind one video's questions."""
+        return sample_problems(self, infos)
+
+    @cached_property
+    def _videos(self) -> dict[str, DescribedVideo]:
+        if self.split == "train":
+            return read_meta_expressions(need(self.root, (_place("train"),)))
+        if self.split == "valid":
+            videos = read_meta_expressions(need(self.root, (_place("valid"), _ALONE)))
+            return {name: video for name, video in videos.items() if self._is_valid(name)}
+        path = find(self.root, (_place("test"),))
+        if path is not None:
+            return read_meta_expressions(path)
+        videos = read_meta_expressions(need(self.root, (_place("test"), _place("valid"), _ALONE)))
+        if self._valid_list is None:
+            raise LocaterError(f"{self.root / _place('test')} is missing; download it again.")
+        return {name: video for name, video in videos.items() if name not in self._valid_list}
+
+    def _is_valid(self, video: str) -> bool:
+        """Whether it is one of the 202: the valid file lists the 305 test videos too."""
+        if self._valid_list is not None:
+            return video in self._valid_list
+        return video not in self._test_videos
+
+    @cached_property
+    def _valid_list(self) -> frozenset[str] | None:
+        path = find(self.root, _VALID_LIST)
+        return frozenset(read_lines(path)) if path else None
+
+    @cached_property
+    def _test_videos(self) -> frozenset[str]:
+        path = find(self.root, (_place("test"),))
+        return frozenset(read_meta_expressions(path)) if path else frozenset()
+
+    @cached_property
+    def _annotated_objects(self) -> dict[str, int]:
+        """How many objects meta.json names, by video: more than are described in a few."""
+        path = find(self.root, (f"{self.split}/meta.json",))
+        if path is None:
+            return {}
+        content = read_json(path)
+        with as_published(path):
+            return {str(video): len(entry["objects"]) for video, entry in content["videos"].items()}
+
+    def _frames(self, video: str) -> FrameSource:
+        folder = self.root / self.split / "JPEGImages" / video
+        names = self._videos[video].frames
+        return PictureSequence(video, [folder / f"{name}.jpg" for name in names], _FRAMES_PER_SECOND)
+
+    def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
+        folder = self.root / self.split / "Annotations"
+        names = self._videos[info.video].frames
+        if self.split == "train":
+            need_folder(folder)
+            return {
+                index: self._palette_mask(folder / info.video / f"{name}.png", info) for index, name in enumerate(names)
+            }
+        # The masks of valid and test were withheld for years. Where they are, they are palette pictures as in train,
+        # with obj_id in the json, or one picture a sentence, as a submission has them.
+        by_sentence = folder / info.key
+        if by_sentence.is_dir():
+            paths = {index: by_sentence / f"{name}.png" for index, name in enumerate(names)}
+            return {index: binary_mask_file(path) for index, path in paths.items() if path.exists()}
+        if info.object_id is None:
+            return {}
+        paths = {index: folder / info.video / f"{name}.png" for index, name in enumerate(names)}
+        return {index: self._palette_mask(path, info) for index, path in paths.items() if path.exists()}
+
+    def _palette_mask(self, path: Path, info: SampleInfo) -> MaskFile:
+        if info.object_id is None or not info.object_id.isdecimal():
+            raise LocaterError(f"{self.root / _place(self.split)} gives no object for {info.key}; download it again.")
+        return palette_mask_file(path, frozenset({int(info.object_id)}))
+
+
+def _place(split: str) -> str:
+    return f"meta_expressions/{split}/meta_expressions.json"

@@ -1,0 +1,190 @@
+"""A run's results as files for people and programs: JSON, Markdown beside the paper's rows, and one CSV row a question.
+
+Nothing in them depends on the time, the machine or the number of processes: the same answers give the same files.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from locater.evaluation.davis import DavisSummary, four_annotators, grids_of
+from locater.evaluation.published import published_rows
+from locater.evaluation.sample_score import SampleScore
+from locater.evaluation.summary import Scores, grouped, summarise
+
+TITLES = {
+    "oiou": "oIoU",
+    "miou": "mIoU",
+    "map_of_precisions": "mAP (mean of P@K)",
+    "coco_ap": "mAP (COCO AP)",
+    "p@0.5": "P@0.5",
+    "p@0.6": "P@0.6",
+    "p@0.7": "P@0.7",
+    "p@0.8": "P@0.8",
+    "p@0.9": "P@0.9",
+    "j": "J",
+    "f": "F",
+    "j&f": "J&F",
+    "presence_accuracy": "presence",
+    "stability": "stability",
+    "truth_stability": "stability of the truth",
+}
+_GROUP_TITLES = {
+    "kind": "By kind of sentence",
+    "object_count": "By number of objects in the video",
+    "length": "By length of the video",
+}
+_GROUP_COLUMNS = ("oiou", "miou", "p@0.5", "map_of_precisions", "coco_ap", "j", "f", "j&f", "presence_accuracy")
+_PAPER_COLUMNS = {
+    "mAP (mean of P@K)": "map_of_precisions",
+    "mAP (COCO AP)": "coco_ap",
+    "oIoU": "oiou",
+    "mIoU": "miou",
+    "J&F": "j&f",
+}
+
+_CSV_COLUMNS = (
+    "key",
+    "video",
+    "expression",
+    "kind",
+    "object_count",
+    "object_id",
+    "annotation",
+    "frame_count",
+    "annotated_frames",
+    "j",
+    "f",
+    "j&f",
+    "intersection",
+    "union",
+    "presence_agrees",
+    "mean_confidence",
+    "stability",
+    "truth_stability",
+)
+
+
+def results(run: Mapping[str, Any], dataset_name: str, samples: Sequence[SampleScore]) -> dict[str, Any]:
+    """All that `results.json` holds."""
+    found: dict[str, Any] = {**run, "dataset": dataset_name, "scores": summarise(samples), "by": grouped(samples)}
+    grids = grids_of(samples)
+    if grids:
+        summaries: dict[str, DavisSummary] = {}
+        for annotation, some in grids.items():
+            summaries[annotation] = DavisSummary()
+            for grid in some:
+                summaries[annotation].add(grid)
+        found["annotators"] = four_annotators(summaries)
+    paper = published_rows(dataset_name)
+    if paper:
+        found["published"] = paper
+    return found
+
+
+def as_json(found: Mapping[str, Any]) -> str:
+    """The text of `results.json`."""
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def as_markdown(found: Mapping[str, Any]) -> str:
+    """The text of `results.md`."""
+    scores: Scores = found["scores"]
+    parts = [
+        f"# {found['dataset']}: {found.get('checkpoint', 'predictions')}",
+        f"{scores['samples']} questions to {scores['videos']} videos, {scores['frames']} annotated frames. "
+        "All scores in per cent; docs/evaluation.md says how each is computed.",
+        _table(["score", ""], [[title, percent(scores[name])] for name, title in TITLES.items()]),
+    ]
+    if "published" in found:
+        parts += ["## Beside the published results", _paper_table(scores, found["published"])]
+    if "annotators" in found:
+        parts += ["## The four annotations, by matching mode", davis_table(found["annotators"])]
+    for group, of_group in found["by"].items():
+        columns = ["", "questions", *(TITLES[name] for name in _GROUP_COLUMNS)]
+        rows = [
+            [name, str(each["samples"]), *(percent(each[column]) for column in _GROUP_COLUMNS)]
+            for name, each in of_group.items()
+        ]
+        parts += [f"## {_GROUP_TITLES[group]}", _table(columns, rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _paper_table(scores: Scores, published: Mapping[str, Mapping[str, float]]) -> str:
+    has = next(iter(published.values()))
+    columns = [name for name in _PAPER_COLUMNS if name in has or (name.startswith("mAP") and "mAP" in has)]
+    rows = [["ours", *(percent(scores[_PAPER_COLUMNS[name]]) for name in columns)]]
+    for method, values in published.items():
+        # One printed column for two definitions: it stands under both, marked.
+        rows.append(
+            [
+                method,
+                *(f"{values['mAP']:.1f} *" if name.startswith("mAP") else f"{values[name]:.1f}" for name in columns),
+            ]
+        )
+    note = "\n\n\\* printed as mAP without saying which of the two." if "mAP" in has else ""
+    return _table(["", *columns], rows) + note
+
+
+def davis_table(annotators: Mapping[str, Mapping[str, Mapping[str, float | int | None]]]) -> str:
+    """One row an annotation (or whatever `annotators` is keyed by), J, F and J&F in every mode."""
+    modes = list(next(iter(annotators.values())))
+    columns = [f"{name} {mode.replace('_', '-')}" for mode in modes for name in ("J", "F", "J&F")]
+    rows = [
+        [annotation, *(percent(by_mode[mode][name]) for mode in modes for name in ("j", "f", "j&f"))]
+        for annotation, by_mode in annotators.items()
+    ]
+    return _table(["", *columns], rows)
+
+
+def as_csv(samples: Sequence[SampleScore]) -> str:
+    """The text of `per_sample.csv`."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(_CSV_COLUMNS)
+    for sample in samples:
+        info, frames = sample.info, sample.frames
+        confidence = sum(frame.confidence for frame in frames) / len(frames) if frames else None
+        rows.writerow(
+            [
+                info.key,
+                info.video,
+                info.expression,
+                info.kind,
+                info.object_count,
+                info.object_id,
+                info.annotation,
+                sample.frame_count,
+                len(frames),
+                sample.j,
+                sample.f,
+                sample.j_and_f,
+                sum(frame.counts.intersection for frame in frames),
+                sum(frame.counts.union for frame in frames),
+                sum(frame.counts.agrees_on_presence for frame in frames),
+                confidence,
+                sample.stability,
+                sample.truth_stability,
+            ]
+        )
+    return text.getvalue()
+
+
+def write_report(folder: Path, found: Mapping[str, Any], samples: Sequence[SampleScore]) -> None:
+    """Fill a folder with results.json, results.md and per_sample.csv."""
+    (folder / "results.json").write_text(as_json(found), "utf-8")
+    (folder / "results.md").write_text(as_markdown(found), "utf-8")
+    (folder / "per_sample.csv").write_text(as_csv(samples), "utf-8")
+
+
+def percent(value: float | int | None) -> str:
+    """A share as a person reads it."""
+    return "-" if value is None else f"{100 * value:.2f}"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return "\n".join(lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows])

@@ -1,0 +1,46 @@
+"""What `locater evaluate` can be given by name: the worlds we draw, and every dataset of the catalog."""
+
+from pathlib import Path
+
+import torch
+
+from locater.errors import LocaterError
+from locater.records import Dataset
+
+WORLDS = ("shapes",)
+_WORLD_SPLITS = ("test", "heldout", "validation")  # never train: its videos have been seen
+DEFAULT_COUNT = 100  # videos a kind of sentence
+
+
+def open_evaluated(
+    name: str,
+    root: Path | None,
+    split: str | None,
+    *,
+    count: int | None = None,
+    size: int = 128,
+    device: str | torch.device = "cpu",
+) -> Dataset:
+    """The dataset or world `name`; of a world `count` videos a kind are drawn, `size` pixels a side."""
+    if name in WORLDS:
+        return _open_world(root, split, DEFAULT_COUNT if count is None else count, size, device)
+    if count is not None:
+        raise LocaterError("--count is for worlds; use --limit to score a dataset's first questions only.")
+    from locater.datasets.catalog import dataset_names, open_dataset
+
+    if name not in dataset_names():
+        raise LocaterError(f"There is no dataset '{name}'; choose one of {', '.join((*WORLDS, *dataset_names()))}.")
+    return open_dataset(name, root, split)
+
+
+def _open_world(root: Path | None, split: str | None, count: int, size: int, device: str | torch.device) -> Dataset:
+    from locater.worlds.shapes import KINDS
+    from locater.worlds.shapes.world import ShapesWorld
+
+    if root is not None:
+        raise LocaterError(f"The shapes world is drawn, not read; leave {root} out.")
+    if split is not None and split not in _WORLD_SPLITS:
+        raise LocaterError(f"There is no split '{split}' to evaluate on; choose one of {', '.join(_WORLD_SPLITS)}.")
+    if count < 1:
+        raise LocaterError(f"--count is {count}; it must be at least 1.")
+    return ShapesWorld(split or "test", count * len(KINDS), size=size, device=device)

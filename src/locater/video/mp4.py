@@ -1,0 +1,99 @@
+"""H.264 in mp4, one picture at a time, at the pictures' own times."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import av
+import av.error
+import numpy as np
+from av.container import OutputContainer
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from locater.errors import LocaterError
+from locater.records import Pixels
+
+_TICKS_PER_SECOND = 90_000  # MPEG's clock: fine enough to keep any camera's times
+_BT709 = 1  # H.273's code for HD colours, in all three fields
+
+
+class Mp4File:
+    """A video file that browsers play, finished by leaving its `with` block without an error."""
+
+    def __init__(self, path: Path, frames_per_second: float | None) -> None:
+        self._path = path
+        self._usual_step = 1 / (frames_per_second or 24.0)
+        self._container: OutputContainer | None = None
+        self._stream: VideoStream | None = None
+        self._last_tick = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, pixels: Pixels, timestamp: float) -> None:
+        """Encode the next picture, shown `timestamp` seconds from the beginning."""
+        picture = even_sized(pixels)
+        container, stream = self._opened(picture)
+        frame = VideoFrame.from_ndarray(picture, format="rgb24").reformat(
+            format="yuv420p", dst_colorspace="ITU709", dst_color_range="MPEG"
+        )
+        # Two frames in one tick would stop the muxer, so the later one moves on by a hundred-thousandth of a second.
+        self._last_tick = max(self._last_tick + 1, round(timestamp * _TICKS_PER_SECOND))
+        frame.pts = self._last_tick
+        frame.time_base = Fraction(1, _TICKS_PER_SECOND)
+        frame.duration = max(1, round(self._usual_step * _TICKS_PER_SECOND))  # the last frame's length rests on it
+        with _encoding(self._path):
+            container.mux(stream.encode(frame))
+
+    def _opened(self, picture: Pixels) -> tuple[OutputContainer, VideoStream]:
+        if self._container is None or self._stream is None:
+            with _encoding(self._path):
+                # faststart: the index goes first, so that a browser plays before the whole file is there
+                self._container = av.open(str(self._path.absolute()), "w", options={"movflags": "+faststart"})
+                self._stream = self._added_stream(self._container, picture.shape[1], picture.shape[0])
+        return self._container, self._stream
+
+    def _added_stream(self, container: OutputContainer, width: int, height: int) -> VideoStream:
+        if "libx264" not in av.codecs_available:
+            raise LocaterError("This PyAV cannot write H.264; install PyAV's own wheel, or ask for png or rle instead.")
+        rate = Fraction(1 / self._usual_step).limit_denominator(1001)
+        # veryfast: a few per cent larger than the default and several times faster beside a busy network
+        stream = container.add_stream("libx264", rate=rate, options={"crf": "20", "preset": "veryfast"})
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        context = stream.codec_context
+        context.time_base = Fraction(1, _TICKS_PER_SECOND)
+        context.colorspace = context.color_primaries = context.color_trc = context.color_range = _BT709
+        return stream
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._container is None or self._stream is None:
+            return
+        if kind is not None:
+            with suppress(av.error.FFmpegError):  # the error on its way says more than this unfinished file's
+                self._container.close()
+            return
+        with _encoding(self._path), self._container:
+            self._container.mux(self._stream.encode(None))
+
+
+def even_sized(picture: Pixels) -> Pixels:
+    """The picture with its last row or column repeated where a side is odd: H.264's 4:2:0 needs even sides."""
+    height, width = picture.shape[:2]
+    return np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
+
+
+@contextmanager
+def _encoding(path: Path) -> Iterator[None]:
+    """Lets the system's errors (a full disk) pass, and turns the encoder's own into a sentence."""
+    try:
+        yield
+    except av.error.FFmpegError as error:
+        if isinstance(error, OSError):
+            raise
+        raise LocaterError(f"Cannot encode {path.name}: {error.strerror}; ask for png or rle instead.") from error

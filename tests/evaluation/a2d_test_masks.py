@@ -1,0 +1,89 @@
+"""The 3,800 real test masks of A2D-Sentences, and six ways to answer them."""
+
+import json
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from pycocotools import mask as coco_mask
+
+Mask = npt.NDArray[np.bool_]
+
+KINDS = ("perfect", "empty", "full", "shifted", "dilated", "random")
+_FILE = "annotations/a2d_sentences_test_annotations_in_coco_format.json"
+
+
+def shared_data() -> Path:
+    """The folder of real data; the test is skipped where it is absent."""
+    folder = Path(os.environ.get("LOCATER_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"the real data is not at {folder}; set LOCATER_DATA to its folder")
+    return folder
+
+
+def truth_path() -> Path:
+    """The ground truth in COCO's format."""
+    path = shared_data() / _FILE
+    if not path.is_file():
+        pytest.skip(f"{path} is absent")
+    return path
+
+
+@lru_cache(maxsize=1)
+def truth_json(path: Path) -> dict[str, Any]:
+    """What the file holds."""
+    content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return content
+
+
+@lru_cache(maxsize=1)
+def true_masks(path: Path) -> tuple[tuple[str, Mask], ...]:
+    """Every image's id and mask, decoded by pycocotools."""
+    return tuple(
+        (entry["image_id"], coco_mask.decode(entry["segmentation"]).astype(np.bool_))
+        for entry in truth_json(path)["annotations"]
+    )
+
+
+def predicted(kind: str, mask: Mask, number: int) -> Mask:
+    """One of six answers; the same for the same number."""
+    if kind == "perfect":
+        return mask.copy()
+    if kind == "empty":
+        return np.zeros_like(mask)
+    if kind == "full":
+        return np.ones_like(mask)
+    if kind == "shifted":
+        moved = np.zeros_like(mask)
+        moved[7:, 11:] = mask[:-7, :-11]
+        return moved
+    if kind == "dilated":
+        wide = mask.copy()
+        for step in range(1, 4):
+            wide[:, step:] |= mask[:, :-step]
+            wide[step:] |= mask[:-step]
+        return wide
+    generator = np.random.default_rng(number)
+    coarse = generator.random((mask.shape[0] // 16 + 1, mask.shape[1] // 16 + 1)) < generator.random()
+    return np.repeat(np.repeat(coarse, 16, axis=0), 16, axis=1)[: mask.shape[0], : mask.shape[1]]
+
+
+@lru_cache(maxsize=1)
+def answers(kind: str, path: Path) -> tuple[Mask, ...]:
+    """One kind of answer to every image, in the order of the truth."""
+    return tuple(predicted(kind, mask, number) for number, (_, mask) in enumerate(true_masks(path)))
+
+
+def as_coco_results(kind: str, path: Path) -> list[dict[str, Any]]:
+    """Every image's answer in COCO's result format; scores with ties, as real ones have."""
+    scores = np.random.default_rng(5).integers(0, 50, len(true_masks(path))) / 50
+    found = []
+    for (image, _), mask, score in zip(true_masks(path), answers(kind, path), scores.tolist(), strict=True):
+        runs = coco_mask.encode(np.asfortranarray(mask.astype(np.uint8)))
+        segmentation = {"size": runs["size"], "counts": runs["counts"].decode("ascii")}
+        found.append({"image_id": image, "category_id": 1, "segmentation": segmentation, "score": score})
+    return found

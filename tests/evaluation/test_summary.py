@@ -1,0 +1,96 @@
+"""Sums over questions: exact thresholds, and the identical result for any order and any split."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from locater.evaluation.counts import FrameCounts
+from locater.evaluation.exact import ExactMean
+from locater.evaluation.sample_score import FrameScore, SampleScore
+from locater.evaluation.summary import Summary, grouped, summarise
+from locater.records import SampleInfo
+
+
+def counts(predicted: int, truth: int, shared: int) -> FrameCounts:
+    edge = min(predicted, 9), min(truth, 9)
+    return FrameCounts(predicted, truth, shared, *edge, min(edge), min(edge) // 2)
+
+
+def question(key: str, frames: Sequence[FrameCounts], confidence: float = 0.5, kind: str = "") -> SampleScore:
+    scores = tuple(FrameScore(index, each, confidence) for index, each in enumerate(frames))
+    return SampleScore(SampleInfo(key, f"video of {key}", "it", kind, object_count=len(key) % 3), scores, 30, 1 / 3)
+
+
+@st.composite
+def frame_counts(draw: st.DrawFn) -> FrameCounts:
+    predicted, truth = draw(st.integers(0, 40)), draw(st.integers(0, 40))
+    return counts(predicted, truth, draw(st.integers(0, min(predicted, truth))))
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> list[SampleScore]:
+    found = []
+    for number in range(draw(st.integers(1, 12))):
+        frames = draw(st.lists(frame_counts(), max_size=4))
+        confidence = draw(st.sampled_from([0.1, 0.25, 0.7, 0.7000000000000001]))
+        found.append(question(f"q{number}", frames, confidence))
+    return found
+
+
+@given(questions(), st.data())
+@settings(max_examples=100, deadline=None)
+def test_any_order_and_any_split_gives_the_identical_result(samples: list[SampleScore], data: st.DataObject) -> None:
+    whole = summarise(samples)
+    shuffled = data.draw(st.permutations(samples))
+    shards = [Summary() for _ in range(data.draw(st.integers(1, 4)))]
+    for sample in shuffled:
+        # Through a file, as answers of other processes come.
+        again = SampleScore.from_json(json.loads(json.dumps(sample.to_json())))
+        data.draw(st.sampled_from(shards)).add(again)
+    total = Summary()
+    for shard in data.draw(st.permutations(shards)):
+        total.merge(shard)
+    assert json.dumps(total.result()) == json.dumps(whole)  # repr of floats: every bit
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1))
+def test_a_mean_does_not_depend_on_the_order(values: list[float]) -> None:
+    one, other = ExactMean(), ExactMean()
+    for value in values:
+        one.add(value)
+    for value in sorted(values):
+        other.add(value)
+    assert one.value == other.value
+
+
+def test_an_overlap_exactly_at_a_threshold_is_at_it_and_not_above_it() -> None:
+    scores = summarise([question("a", [counts(3, 5, 3)]), question("b", [counts(10, 10, 10)])])  # 0.6 and 1
+    assert scores["p@0.5"] == 1 and scores["p@0.6"] == 0.5 and scores["p@0.6_or_equal"] == 1
+    assert scores["map_of_precisions"] == pytest.approx((2 + 2 + 8) / 20)
+    assert scores["map_of_precisions_or_equal"] == pytest.approx((3 * 2 + 7) / 20)
+
+
+def test_two_empty_masks_agree_and_count_as_presence() -> None:
+    scores = summarise([question("a", [counts(0, 0, 0), counts(4, 0, 0)])])
+    assert scores["miou"] == 0.5 and scores["oiou"] == 0 and scores["presence_accuracy"] == 0.5
+    assert scores["coco_ap"] is None  # there is no object to find
+
+
+def test_a_question_is_never_counted_twice() -> None:
+    one, other = Summary(), Summary()
+    one.add(question("a", []))
+    with pytest.raises(ValueError, match="twice"):
+        one.add(question("a", []))
+    other.add(question("a", []))
+    with pytest.raises(ValueError, match="twice"):
+        one.merge(other)
+
+
+def test_groups_by_kind_objects_and_length() -> None:
+    found = grouped([question("a", [counts(4, 4, 4)], kind="motion"), question("bb", [counts(4, 4, 0)], kind="size")])
+    assert list(found["kind"]) == ["motion", "size"] and list(found["object_count"]) == ["1", "2"]
+    assert found["kind"]["motion"]["miou"] == 1 and found["kind"]["size"]["miou"] == 0
+    assert list(found["length"]) == ["17-32 frames"] and found["length"]["17-32 frames"]["samples"] == 2
