@@ -75,10 +75,10 @@ def masks() -> st.SearchStrategy[tuple[Mask, Mask]]:
 def test_any_small_masks_agree_with_the_definition(pair: tuple[Mask, Mask]) -> None:
     one, other = pair
     counts = compare(PackedMask.of(one), PackedMask.of(other))
-    boundaries = [np.array(sorted(slow_boundary(mask)), dtype=np.int64).reshape(-1, 2) for mask in pair]
-    assert counts.predicted_boundary == len(boundaries[0]) == len(array_boundary(one))
+    ours, theirs = (np.array(sorted(slow_boundary(mask)), dtype=np.int64).reshape(-1, 2) for mask in pair)
+    assert counts.predicted_boundary == len(ours) == len(array_boundary(one))
     assert counts.iou == pytest.approx(slow_j(one, other), abs=1e-12)
-    assert counts.boundary_f == pytest.approx(slow_f(*boundaries, one.shape), abs=1e-12)
+    assert counts.boundary_f == pytest.approx(slow_f(ours, theirs, one.shape), abs=1e-12)
 
 
 def test_what_has_no_boundary() -> None:

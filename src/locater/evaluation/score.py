@@ -8,6 +8,7 @@ from typing import Any
 from locater.datasets.reading import read_lines
 from locater.errors import LocaterError
 from locater.evaluation.mask_files import open_mask_files
+from locater.evaluation.published import published_rows
 from locater.evaluation.report import as_json, as_markdown, davis_table, results
 from locater.evaluation.score_coco import score_coco
 from locater.evaluation.score_davis import open_truth, score_annotators, score_davis
@@ -43,7 +44,13 @@ def _ref_davis17(predictions: Path, truth: Path, videos: list[str] | None, _: st
 def _a2d(predictions: Path, truth: Path, videos: list[str] | None, _: str | None) -> Judged:
     if videos is not None:
         raise LocaterError("The protocol a2d scores every image of its ground truth; leave --videos out.")
-    found = {"protocol": "a2d", "dataset": "a2d-sentences", "scores": score_coco(predictions, truth), "by": {}}
+    found = {
+        "protocol": "a2d",
+        "dataset": "a2d-sentences",
+        "scores": score_coco(predictions, truth),
+        "by": {},
+        "published": published_rows("a2d-sentences"),
+    }
     return Judged(found, as_markdown(found | {"checkpoint": str(predictions)}))
 
 

@@ -19,7 +19,9 @@ from locater.records import SampleInfo
 
 
 @dataclass(frozen=True)
-class _Truth:
+class TrueMask:
+    """An image's one object."""
+
     height: int
     width: int
     mask: PackedMask
@@ -28,31 +30,37 @@ class _Truth:
 
 
 @dataclass(frozen=True)
-class _Detection:
+class ScoredMask:
+    """One answer to an image, and how sure its system is of it."""
+
     score: float
     mask: PackedMask
 
 
 def score_coco(predictions: Path, truth: Path) -> Scores:
-    """Every score: the overlaps of each image's best-scored mask, COCO's average precision of all masks.
-
-    An image without a mask counts as one with an empty mask. A folder or zip of `<image id>.png` is scored alike, each
-    mask with the same confidence.
-    """
+    """Every score of a file of masks, or of a folder or zip of `<image id>.png`, each mask with the same confidence."""
     truths = _read_truth(truth)
-    found = _read_results(predictions, truths) if predictions.suffix == ".json" else _read_pictures(predictions, truths)
+    is_json = predictions.suffix == ".json"
+    return score_images(_read_results(predictions, truths) if is_json else _read_pictures(predictions, truths), truths)
+
+
+def score_images(found: Mapping[str | int, Sequence[ScoredMask]], truths: Mapping[str | int, TrueMask]) -> Scores:
+    """The overlaps of each image's best-scored mask, and COCO's average precision of all masks.
+
+    An image without a mask counts as one with an empty mask.
+    """
     precision = AveragePrecision()
     samples = []
     for image, true in truths.items():
-        detections = found.get(image, [])
-        precision.add(image, _scored_image(detections, true))
-        best = max(detections, key=lambda each: each.score, default=_Detection(0.0, PackedMask(0, true.mask.layout)))
+        masks = found.get(image, [])
+        precision.add(image, _scored_image(masks, true))
+        best = max(masks, key=lambda each: each.score, default=ScoredMask(0.0, PackedMask(0, true.mask.layout)))
         score = FrameScore(0, compare(best.mask, true.mask), best.score)
         samples.append(SampleScore(SampleInfo(str(image), _video_of(str(image)), ""), (score,), 1))
     return summarise(samples) | {f"coco_{name}": value for name, value in precision.result().items()}
 
 
-def _scored_image(detections: Sequence[_Detection], true: _Truth) -> ScoredImage:
+def _scored_image(detections: Sequence[ScoredMask], true: TrueMask) -> ScoredImage:
     overlaps = np.zeros((len(detections), 1))
     for row, each in enumerate(detections):
         shared = (each.mask.bits & true.mask.bits).bit_count()
@@ -68,9 +76,9 @@ def _scored_image(detections: Sequence[_Detection], true: _Truth) -> ScoredImage
     )
 
 
-def _read_truth(path: Path) -> dict[str | int, _Truth]:
+def _read_truth(path: Path) -> dict[str | int, TrueMask]:
     content = read_json(path)
-    truths: dict[str | int, _Truth] = {}
+    truths: dict[str | int, TrueMask] = {}
     with as_published(path):
         sizes = {image["id"]: (int(image["height"]), int(image["width"])) for image in content["images"]}
         for annotation in content["annotations"]:
@@ -79,7 +87,7 @@ def _read_truth(path: Path) -> dict[str | int, _Truth]:
                 raise ValueError(f"the image {image} has two masks, one a sentence was expected")
             mask = PackedMask.of(decode_segmentation(annotation["segmentation"], *sizes[image], f"{path} ({image})"))
             area = float(annotation.get("area", mask.area))
-            truths[image] = _Truth(*sizes[image], mask, area, bool(annotation.get("iscrowd", 0)))
+            truths[image] = TrueMask(*sizes[image], mask, area, bool(annotation.get("iscrowd", 0)))
         bare = sizes.keys() - truths.keys()
         if bare:
             raise ValueError(f"the image {min(map(str, bare))} has no mask")
@@ -88,11 +96,11 @@ def _read_truth(path: Path) -> dict[str | int, _Truth]:
     return truths
 
 
-def _read_results(path: Path, truths: Mapping[str | int, _Truth]) -> dict[str | int, list[_Detection]]:
+def _read_results(path: Path, truths: Mapping[str | int, TrueMask]) -> dict[str | int, list[ScoredMask]]:
     content = read_json(path)
     if not isinstance(content, list):
         raise LocaterError(f"{path} is no list of masks; expected is COCO's result format.")
-    found: dict[str | int, list[_Detection]] = {}
+    found: dict[str | int, list[ScoredMask]] = {}
     for entry in content:
         with as_published(path):
             image, segmentation, score = entry["image_id"], entry["segmentation"], float(entry["score"])
@@ -100,11 +108,11 @@ def _read_results(path: Path, truths: Mapping[str | int, _Truth]) -> dict[str | 
                 raise ValueError(f"the mask of {image} is no run lengths")
         if image not in truths:
             raise LocaterError(f"{path} holds a mask of {image}, which the ground truth does not have.")
-        found.setdefault(image, []).append(_Detection(score, _fitting(segmentation, image, truths[image], path)))
+        found.setdefault(image, []).append(ScoredMask(score, _fitting(segmentation, image, truths[image], path)))
     return found
 
 
-def _fitting(segmentation: Any, image: str | int, true: _Truth, path: Path) -> PackedMask:
+def _fitting(segmentation: Any, image: str | int, true: TrueMask, path: Path) -> PackedMask:
     mask = decode_segmentation(segmentation, true.height, true.width, f"{path} ({image})")
     if mask.shape != (true.height, true.width):
         raise LocaterError(
@@ -114,10 +122,10 @@ def _fitting(segmentation: Any, image: str | int, true: _Truth, path: Path) -> P
     return PackedMask.of(mask)
 
 
-def _read_pictures(path: Path, truths: Mapping[str | int, _Truth]) -> dict[str | int, list[_Detection]]:
+def _read_pictures(path: Path, truths: Mapping[str | int, TrueMask]) -> dict[str | int, list[ScoredMask]]:
     files = open_mask_files(path)
     names = {str(image): image for image in truths}
-    found: dict[str | int, list[_Detection]] = {}
+    found: dict[str | int, list[ScoredMask]] = {}
     for name in files.names():
         if name not in names:
             raise LocaterError(f"{path} holds {name}.png, but the ground truth has no image of that name.")
@@ -128,7 +136,7 @@ def _read_pictures(path: Path, truths: Mapping[str | int, _Truth]) -> dict[str |
                 f"{path}: {name}.png is {mask.shape[1]} x {mask.shape[0]}, its ground truth {true.width} x "
                 f"{true.height}; masks are scored at the ground truth's own size."
             )
-        found[image] = [_Detection(1.0, PackedMask.of(mask))]
+        found[image] = [ScoredMask(1.0, PackedMask.of(mask))]
     return found
 
 

@@ -1,0 +1,56 @@
+import pytest
+import torch
+
+from locater.config import TrainingConfig
+from locater.errors import LocaterError
+from locater.training.data import ShapesData, mirrored, open_data, training_plans
+
+
+def data(**changes: object) -> ShapesData:
+    values = {"batch_size": 4, "clip_frames": 2, "global_frames": 2, **changes}
+    return ShapesData(32, TrainingConfig.model_validate(values), interval=4)
+
+
+def test_a_later_start_gives_the_same_batches_and_processes_share_them() -> None:
+    source = data()
+    whole = [plan.expressions for plan in training_plans(source, source.config, 0, 6, 0, 0, 1, 0)]
+    rest = [plan.expressions for plan in training_plans(source, source.config, 0, 6, 4, 0, 1, 0)]
+    assert len(whole) == 6 and rest == whole[4:]
+    halves = [list(training_plans(source, source.config, 0, 6, 0, rank, 2, 0)) for rank in (0, 1)]
+    assert [a.expressions + b.expressions for a, b in zip(*halves, strict=True)] == whole
+    workers = [plan.expressions for plan in training_plans(source, source.config, 0, 6, 0, 0, 1, 2)]
+    assert workers == whole
+    assert [plan.expressions for plan in training_plans(source, source.config, 1, 6, 0, 0, 1, 0)] != whole
+
+
+def test_the_curriculum_lets_kinds_in_when_their_time_comes() -> None:
+    only_late = {kind: 0.0 for kind in ShapesData.kinds if kind not in ("appearance", "absent")}
+    source = data(kind_weights=only_late, curriculum={"absent": 0.5})
+    early, late = (source.plan(range(40), progress).referents for progress in (0.4, 0.6))
+    assert (early >= 0).all() and (late < 0).any()
+
+
+def test_a_mirrored_clip_has_a_mirrored_sentence() -> None:
+    source = data(kind_weights={kind: 0.0 for kind in ShapesData.kinds if kind != "position"})
+    batch = source.draw(source.plan(range(12), 0.0), torch.device("cpu"))
+    both = mirrored(batch, number=3, chance=0.5)
+    changed = 0
+    for row, (before, after) in enumerate(zip(batch.expressions, both.expressions, strict=True)):
+        is_flipped = torch.equal(both.frames[row], batch.frames[row].flip(-1))
+        assert is_flipped or torch.equal(both.frames[row], batch.frames[row])
+        assert torch.equal(both.masks[row], batch.masks[row].flip(-1) if is_flipped else batch.masks[row])
+        has_side = any(side in before for side in ("left", "right"))
+        assert (before != after) == (is_flipped and has_side)
+        changed += is_flipped
+    assert 0 < changed < 12
+    assert mirrored(batch, 3, 0.5).expressions == both.expressions
+
+
+def test_what_cannot_be_is_said() -> None:
+    with pytest.raises(LocaterError, match="no training data 'a2d'"):
+        open_data("a2d", 32, TrainingConfig(), 4)
+    with pytest.raises(LocaterError, match="kind 'colour'"):
+        data(kind_weights={"colour": 1.0})
+    source = data(batch_size=5)
+    with pytest.raises(LocaterError, match="cannot be shared"):
+        training_plans(source, source.config, 0, 6, 0, 0, 2, 0)

@@ -1,0 +1,45 @@
+"""The loss against its formula."""
+
+import torch
+from torch.nn import functional as F
+
+from locater.model.locater import ClipPrediction
+from locater.records import Batch, VideoState
+from locater.training.losses import clip_loss, dice
+
+
+def made(logits: torch.Tensor, auxiliary: torch.Tensor | None) -> ClipPrediction:
+    cells = torch.zeros(1, 0, 1)
+    return ClipPrediction(logits, auxiliary, torch.zeros(1, 1, 1), VideoState(cells, cells, 0, False, ("x",)))
+
+
+def batch(masks: torch.Tensor, is_annotated: torch.Tensor) -> Batch:
+    empty = torch.zeros(0)
+    return Batch(empty, empty, empty, empty, ("x",), masks, is_annotated)
+
+
+def test_the_loss_is_eq_12_over_annotated_frames_alone() -> None:
+    torch.manual_seed(0)
+    logits, auxiliary = torch.randn(2, 3, 4, 4), torch.randn(2, 2, 3, 2, 2)
+    masks = (torch.rand(2, 3, 8, 8) > 0.5).float()
+    is_annotated = torch.tensor([[True, False, True], [False, False, True]])
+    terms = clip_loss(made(logits, auxiliary), batch(masks, is_annotated), auxiliary_weight=0.4, dice_weight=0.0)
+
+    def cross_entropy(x: torch.Tensor) -> torch.Tensor:
+        upsampled = F.interpolate(x, size=(8, 8), mode="bilinear", align_corners=False)[is_annotated]
+        return F.binary_cross_entropy(upsampled.sigmoid(), masks[is_annotated])
+
+    expected = cross_entropy(logits) + 0.4 * sum(cross_entropy(x) for x in auxiliary)
+    torch.testing.assert_close(terms["loss"], expected, rtol=1e-5, atol=1e-6)
+    changed = masks.clone()
+    changed[~is_annotated] = 1 - changed[~is_annotated]
+    again = clip_loss(made(logits, auxiliary), batch(changed, is_annotated), 0.4, 0.0)
+    assert torch.equal(again["loss"], terms["loss"])
+
+
+def test_dice_is_nought_for_the_right_mask_and_near_one_for_the_wrong_one() -> None:
+    truth = torch.zeros(1, 1, 8, 8)
+    truth[..., :4] = 1
+    assert dice(truth, truth).item() == 0
+    assert dice(1 - truth, truth).item() > 0.98
+    assert dice(torch.zeros_like(truth), torch.zeros_like(truth)).item() == 0  # absent, and nothing was marked

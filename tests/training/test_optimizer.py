@@ -1,0 +1,34 @@
+import pytest
+
+from locater.config import TrainingConfig, preset
+from locater.model.build import build
+from locater.training.optimizer import make_optimizer, polynomial, rate_scale
+
+
+def test_the_rate_rises_then_falls_to_nothing() -> None:
+    scale = polynomial(steps=100, warmup_steps=10, power=0.9)
+    rates = [scale(step) for step in range(101)]
+    assert rates[:11] == sorted(rates[:11]) and rates[10] == 1.0
+    assert rates[10:] == sorted(rates[10:], reverse=True) and rates[100] == 0.0
+    assert rates[55] == pytest.approx(0.5**0.9)
+
+
+def test_pretrained_encoders_learn_slower_the_lower_the_block() -> None:
+    model = build(preset("tiny"), seed=0)
+    visual = model.config.visual.model_copy(update={"pretrained": "some/weights"})
+    model.config = model.config.model_copy(update={"visual": visual})
+    config = TrainingConfig(encoder_rate=0.1, layer_decay=0.5)
+    scales = {name: rate_scale(name, model, config) for name, _ in model.named_parameters()}
+    assert scales["visual.blocks.1.norm1.weight"] == pytest.approx(0.1)
+    assert scales["visual.blocks.0.norm1.weight"] == pytest.approx(0.05)
+    assert scales["visual.patch_embedding.weight"] == pytest.approx(0.025)
+    assert scales["visual.early_stem.stages.0.0.weight"] == scales["fusion.steps.0.visual_type"] == 1.0
+
+
+def test_every_weight_is_in_one_group_and_adamw_spares_vectors() -> None:
+    model = build(preset("tiny"), seed=0)
+    optimizer = make_optimizer(model, TrainingConfig(optimizer="adamw", weight_decay=0.1))
+    grouped = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    assert len(grouped) == len({id(p) for p in grouped}) == len(list(model.parameters()))
+    for group in optimizer.param_groups:
+        assert all((p.ndim > 1) == (group["weight_decay"] > 0) for p in group["params"])

@@ -1,0 +1,98 @@
+"""Training through the real command: the loss falls, and a killed run goes on to the same numbers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from locater.model.checkpoint import from_pretrained
+
+SETTINGS = {
+    "image_size": 32,
+    "training.batch_size": 8,
+    "training.clip_frames": 2,
+    "training.global_frames": 2,
+    "training.learning_rate": 0.003,
+    "training.validation_videos": 1,
+    "training.validate_every": 1000,
+    "training.ema_decay": 0.9,
+    "training.max_gradient_norm": 1.0,
+    "training.dice_weight": 0.5,
+}
+
+
+def command(out: Path, **changes: object) -> list[str]:
+    settings = {**SETTINGS, **{f"training.{name}": value for name, value in changes.items()}}
+    assignments = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
+    return [sys.executable, "-m", "locater", "train", "tiny", "--data", "shapes", "--out", str(out), "--workers", "0",
+            *assignments]  # fmt: skip
+
+
+def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=240, env=environment)
+
+
+def events(out: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.slow
+def test_loss_falls_and_a_killed_run_resumes_to_identical_weights(tmp_path: Path) -> None:
+    whole = run(command(tmp_path / "whole", steps=80, save_every=10))
+    assert whole.returncode == 0, whole.stderr
+    losses = [event["loss"] for event in events(tmp_path / "whole") if "loss" in event]
+    assert losses[-1] < 0.8 * losses[0]
+    assert sorted(path.name for path in (tmp_path / "whole" / "validation").iterdir())[0] == "absent.png"
+
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    killed = subprocess.Popen(command(tmp_path / "killed", steps=80, save_every=10), env=environment,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "killed").glob("state-*[23]0")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert not (tmp_path / "killed" / "state-00000080").exists(), "the run ended before it could be killed"
+    resumed = run(command(tmp_path / "killed", steps=80, save_every=10))
+    assert resumed.returncode == 0, resumed.stderr
+    ours, theirs = (load_file(tmp_path / name / "checkpoint" / "model.safetensors") for name in ("killed", "whole"))
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert events(tmp_path / "killed") == events(tmp_path / "whole")
+    assert resumed.stdout.splitlines()[:-1] == whole.stdout.splitlines()[:-1]  # the scores; the last line is the folder
+
+    started = run([*command(tmp_path / "more", steps=1), "--start", str(tmp_path / "whole" / "checkpoint")])
+    assert started.returncode == 0, started.stderr
+    assert from_pretrained(tmp_path / "more" / "checkpoint").text.max_words == 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["train", "tiny", "--data", "a2d", "--out", "x"], "no training data"),
+        (["train", "tiny", "--data", "shapes", "--out", "x"], "set training.steps"),
+        (["train", "tiny", "--data", "shapes", "--out", "x", "--set", "training.stepz=3"], "known here are accumulate"),
+        (["train", "tiny", "--data", "shapes", "--out", "x", "--set", "nonsense"], "write it as memory.write=paper"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from locater import cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["locater", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err.strip()
+    assert told in said and said.startswith("Error: ") and "\n" not in said
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,68 @@
+"""What a step does, on the CPU."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from accelerate.state import AcceleratorState
+
+from locater.config import TrainingConfig, preset
+from locater.model.build import build
+from locater.training.command import with_vocabulary
+from locater.training.data import ShapesData
+from locater.training.trainer import Trainer
+
+
+@pytest.fixture(autouse=True)
+def fresh_accelerate() -> Iterator[None]:
+    """accelerate keeps one state a process; these tests want several precisions."""
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def trained(folder: Path, **changes: object) -> Trainer:
+    values = {
+        "steps": 2, "batch_size": 4, "clip_frames": 2, "global_frames": 2, "validation_videos": 1,
+        "learning_rate": 1e-3, "flip": 0.0, **changes,
+    }  # fmt: skip
+    config = TrainingConfig.model_validate(values)
+    data = ShapesData(32, config, interval=10)
+    model = build(with_vocabulary(preset("tiny", {"image_size": 32}), data.words()), seed=0)
+    trainer = Trainer(model, data, config, folder, seed=0)
+    trainer.run()
+    return trainer
+
+
+def weights(trainer: Trainer) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in trainer.model.parameters()])
+
+
+def test_recomputing_activations_changes_nothing(tmp_path: Path) -> None:
+    plain, recomputed = trained(tmp_path / "a"), trained(tmp_path / "b", gradient_checkpointing=True)
+    torch.testing.assert_close(weights(plain), weights(recomputed), rtol=1e-5, atol=1e-6)
+
+
+def test_two_halves_accumulated_are_one_batch(tmp_path: Path) -> None:
+    whole, halves = trained(tmp_path / "a", steps=1), trained(tmp_path / "b", steps=1, accumulate=2)
+    difference = (weights(whole) - weights(halves)).abs()
+    assert difference.median() < 1e-6  # Adam's first step is the gradient's sign, so a zero may fall either way
+    assert (difference < 1e-5).float().mean() > 0.98
+
+
+def test_the_average_follows_and_is_what_is_kept(tmp_path: Path) -> None:
+    trainer = trained(tmp_path / "a", steps=3, ema_decay=0.9)
+    assert trainer.trained is not trainer.model
+    first = build(trainer.model.config, seed=0)
+    start = torch.cat([parameter.detach().flatten() for parameter in first.parameters()])
+    kept = torch.cat([parameter.flatten() for parameter in trainer.trained.parameters()])
+    assert 0 < (kept - start).norm() < 1.5 * (weights(trainer) - start).norm()
+
+
+def test_bfloat16_trains(tmp_path: Path) -> None:
+    assert torch.isfinite(weights(trained(tmp_path / "a", precision="bf16"))).all()
+
+
+def test_data_without_an_end_needs_steps(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match=r"set training\.steps"):
+        trained(tmp_path / "a", steps=None)
