@@ -10,8 +10,6 @@ the GPU's allocator. Gradients are off, as when a video is segmented.
 
 import ctypes
 import gc
-import platform
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,11 +17,11 @@ from typing import Any
 from weakref import finalize
 
 import torch
+from machine import machine
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-import locater
 from locater.config import ModelConfig, preset
 from locater.model.memory import LocalGlobalMemory, WriteRule
 
@@ -138,29 +136,6 @@ def peak_of_cuda(write: Write) -> int:
         write()
         torch.cuda.synchronize()
     return torch.cuda.max_memory_allocated() - before
-
-
-def machine() -> str:
-    """Where these numbers come from."""
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
-    return (
-        f"{platform.system()} {platform.machine()}, {_processor()}, {torch.get_num_threads()} threads; {gpu}; "
-        f"Python {platform.python_version()}, torch {torch.__version__}, "
-        f"locater {locater.__version__} at {commit or 'no commit'}"
-    )
-
-
-def _processor() -> str:
-    facts = Path("/proc/cpuinfo")
-    lines = facts.read_text(encoding="utf-8").splitlines() if facts.exists() else []
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
 def main() -> int:

@@ -323,6 +323,24 @@ def submission_check(
     typer.echo(f"{file}: {complete}.")
 
 
+@app.command()
+def ablate(
+    table: Annotated[str, typer.Argument(help="key_components, memories, fusion_modules, memory_capacity, ...")],
+    data: Annotated[str, typer.Option(help="What to train and validate on: shapes.")],
+    out: Annotated[Path, typer.Option(help="Folder of the runs and of the table; finished runs are kept.")],
+    preset: Annotated[str, typer.Option(help="The network that the rows change.")] = "shapes",
+    seeds: Annotated[int, typer.Option(help="Runs of each row.", min=1)] = 3,
+    changes: Annotated[list[str], typer.Option("--set", help="A setting of every row, as training.steps=1000.")] = [],  # noqa: B006
+    side_by_side: Annotated[int, typer.Option(help="Runs at a time on this machine.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Processes a run that prepare batches.")] = 2,
+) -> None:
+    """Train and score every row of one of the paper's ablation tables, and print it beside the paper's numbers."""
+    from locater.training.ablation import run_table, write_table
+
+    rows = run_table(table, preset, data, out, seeds=seeds, changes=changes, side_by_side=side_by_side, workers=workers)
+    typer.echo(write_table(table, rows, out))
+
+
 def _segmenter(checkpoint: str, device: str | None, precision: str) -> "Segmenter":
     from locater.inference.segmenter import PRECISIONS, load
 
