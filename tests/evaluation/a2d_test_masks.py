@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -40,13 +41,10 @@ def truth_json(path: Path) -> dict[str, Any]:
     return content
 
 
-@lru_cache(maxsize=1)
-def true_masks(path: Path) -> tuple[tuple[str, Mask], ...]:
-    """Every image's id and mask, decoded by pycocotools."""
-    return tuple(
-        (entry["image_id"], coco_mask.decode(entry["segmentation"]).astype(np.bool_))
-        for entry in truth_json(path)["annotations"]
-    )
+def true_mask(entry: dict[str, Any]) -> Mask:
+    """One annotation's mask, decoded by pycocotools."""
+    mask: Mask = np.ascontiguousarray(coco_mask.decode(entry["segmentation"])).view(np.bool_)
+    return mask
 
 
 def predicted(kind: str, mask: Mask, number: int) -> Mask:
@@ -72,18 +70,14 @@ def predicted(kind: str, mask: Mask, number: int) -> Mask:
     return np.repeat(np.repeat(coarse, 16, axis=0), 16, axis=1)[: mask.shape[0], : mask.shape[1]]
 
 
-@lru_cache(maxsize=1)
-def answers(kind: str, path: Path) -> tuple[Mask, ...]:
-    """One kind of answer to every image, in the order of the truth."""
-    return tuple(predicted(kind, mask, number) for number, (_, mask) in enumerate(true_masks(path)))
+def answers(kind: str, path: Path) -> Iterator[tuple[dict[str, Any], Mask, Mask]]:
+    """Every annotation with its mask and the answer to it; one at a time, as all together are 1.4 GB."""
+    for number, entry in enumerate(truth_json(path)["annotations"]):
+        truth = true_mask(entry)
+        yield entry, truth, predicted(kind, truth, number)
 
 
-def as_coco_results(kind: str, path: Path) -> list[dict[str, Any]]:
-    """Every image's answer in COCO's result format; scores with ties, as real ones have."""
-    scores = np.random.default_rng(5).integers(0, 50, len(true_masks(path))) / 50
-    found = []
-    for (image, _), mask, score in zip(true_masks(path), answers(kind, path), scores.tolist(), strict=True):
-        runs = coco_mask.encode(np.asfortranarray(mask.astype(np.uint8)))
-        segmentation = {"size": runs["size"], "counts": runs["counts"].decode("ascii")}
-        found.append({"image_id": image, "category_id": 1, "segmentation": segmentation, "score": score})
-    return found
+def coco_runs(mask: Mask) -> dict[str, Any]:
+    """The run lengths as pycocotools writes them."""
+    runs = coco_mask.encode(np.asfortranarray(mask.view(np.uint8)))
+    return {"size": runs["size"], "counts": runs["counts"].decode("ascii")}

@@ -3,12 +3,13 @@
 import contextlib
 import io
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from a2d_test_masks import KINDS, answers, as_coco_results, true_masks, truth_json, truth_path
+from a2d_test_masks import KINDS, answers, coco_runs, truth_json, truth_path
 from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
@@ -16,7 +17,6 @@ from pycocotools.cocoeval import COCOeval
 from locater.evaluation.average_precision import AveragePrecision, ScoredImage
 from locater.evaluation.packed import PackedMask
 from locater.evaluation.score_coco import ScoredMask, TrueMask, score_coco, score_images
-from locater.evaluation.summary import Scores
 
 NAMES = ("ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large")
 
@@ -42,39 +42,46 @@ def agree(ours: dict[str, float | None], theirs: dict[str, float | None]) -> boo
     )
 
 
-def read_and_scored(found: list[dict[str, Any]], path: Path, folder: Path) -> Scores:
-    """By way of a file, as another system's masks come."""
-    (folder / "found.json").write_text(json.dumps(found))
-    return score_coco(folder / "found.json", path)
+@dataclass
+class Answered:
+    """Every real mask and the answer to it: as COCO's results, packed, and counted with numpy."""
+
+    found: list[dict[str, Any]] = field(default_factory=list)
+    masks: dict[str | int, list[ScoredMask]] = field(default_factory=dict)
+    truths: dict[str | int, TrueMask] = field(default_factory=dict)
+    shared: list[int] = field(default_factory=list)
+    union: list[int] = field(default_factory=list)
 
 
-def scored(kind: str, found: list[dict[str, Any]], path: Path) -> Scores:
-    """The same without the reading, which takes as long as the scoring."""
-    entries = truth_json(path)["annotations"]
-    truths: dict[str | int, TrueMask] = {
-        image: TrueMask(*mask.shape, PackedMask.of(mask), float(entry["area"]), bool(entry["iscrowd"]))
-        for (image, mask), entry in zip(true_masks(path), entries, strict=True)
-    }
-    masks: dict[str | int, list[ScoredMask]] = {
-        each["image_id"]: [ScoredMask(each["score"], PackedMask.of(mask))]
-        for each, mask in zip(found, answers(kind, path), strict=True)
-    }
-    return score_images(masks, truths)
+def answered(kind: str, path: Path) -> Answered:
+    result = Answered()
+    generator = np.random.default_rng(5)
+    for entry, truth, mask in answers(kind, path):
+        score = int(generator.integers(0, 50)) / 50  # with ties, as real ones have
+        image = entry["image_id"]
+        result.found.append({"image_id": image, "category_id": 1, "segmentation": coco_runs(mask), "score": score})
+        result.masks[image] = [ScoredMask(score, PackedMask.of(mask))]
+        packed = PackedMask.of(truth)
+        result.truths[image] = TrueMask(truth.shape[0], truth.shape[1], packed, float(entry["area"]), False)
+        result.shared.append(int(np.count_nonzero(mask & truth)))
+        result.union.append(int(np.count_nonzero(mask | truth)))
+    return result
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_real_masks_agree_with_pycocotools_and_numpy(kind: str, tmp_path: Path) -> None:
     path = truth_path()
-    found = as_coco_results(kind, path)
-    scores = read_and_scored(found, path, tmp_path) if kind == "shifted" else scored(kind, found, path)
+    given = answered(kind, path)
+    scores = score_images(given.masks, given.truths)
+    if kind == "shifted":  # once by way of a file, as another system's masks come: reading takes as long as scoring
+        (tmp_path / "found.json").write_text(json.dumps(given.found))
+        assert score_coco(tmp_path / "found.json", path) == scores
     assert scores["samples"] == scores["frames"] == 3800 and scores["videos"] == 737
     ours = {name: scores[f"coco_{name}"] for name in NAMES}
-    assert agree(ours, official(truth_json(path), found)), ours
+    assert agree(ours, official(truth_json(path), given.found)), ours
 
-    pairs = [(answer, mask) for answer, (_, mask) in zip(answers(kind, path), true_masks(path), strict=True)]
-    shared = np.array([np.count_nonzero(one & other) for one, other in pairs])
-    union = np.array([np.count_nonzero(one | other) for one, other in pairs])
+    shared, union = np.array(given.shared), np.array(given.union)
     iou = shared / union
     assert abs((scores["oiou"] or 0) - shared.sum() / union.sum()) < 1e-9
     assert abs((scores["miou"] or 0) - iou.mean()) < 1e-9

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import numpy.typing as npt
 import pytest
-from a2d_test_masks import KINDS, predicted, true_masks, truth_path
+from a2d_test_masks import KINDS, predicted, true_mask, truth_json, truth_path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
@@ -109,9 +109,9 @@ def test_masks_of_different_sizes_are_refused() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_real_masks_agree_with_the_definition(kind: str) -> None:
-    real = true_masks(truth_path())
+    real = truth_json(truth_path())["annotations"]
     for number in range(0, len(real), 38):  # a hundred of the 3,800: all distances take their time
-        truth = real[number][1]
+        truth = true_mask(real[number])
         answer = predicted(kind, truth, number)
         counts = compare(PackedMask.of(answer), PackedMask.of(truth))
         assert abs(counts.iou - slow_j(answer, truth)) < 1e-9
