@@ -50,7 +50,7 @@ class TokenReader(nn.Module):
 
 
 def token_videos(task: str, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, int]:
-    """Tokens (B, T, P, 4): object, changed, and the word twice; the right and the wrong twin's patch; the asked frame."""
+    """Tokens (B, T, P, 4): object, changed, and the word twice; the right and wrong twin's patch; the asked frame."""
     rows = torch.stack([torch.randperm(SIDE, generator=generator)[:2] for _ in range(BATCH)])  # a row each
     word = torch.randint(2, (BATCH,), generator=generator)
     tokens = torch.zeros(BATCH, FRAMES, PATCHES, 4)

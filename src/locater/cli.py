@@ -1,18 +1,16 @@
 """The command line: one function a command, heavy imports inside each, so that --help is instant."""
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from locater.errors import LocaterError
+from locater.terminal import one_line, plain_warnings, progress_display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rich.progress import Progress, Task
+    from collections.abc import Callable
 
     from locater.inference.segmenter import Segmenter
     from locater.records import FrameResult, FrameSource
@@ -67,7 +65,7 @@ def segment(
     source = open_source(video)
     segmenter = _segmenter(checkpoint, device, precision)
     folder = out or Path(f"{Path(video).stem}.masks")
-    with _plain_warnings(), atomic_entries(folder) as partial:
+    with plain_warnings(), atomic_entries(folder) as partial:
         frames = _write_results(segmenter, source, expressions, formats, partial, live)
         made = sorted(entry.name for entry in partial.iterdir())
     typer.echo(f"{frames} frames segmented into {folder}: {', '.join(made)}")
@@ -111,11 +109,13 @@ def info(target: Annotated[str, typer.Argument(help="A checkpoint (folder, shipp
     from rich.console import Console
     from rich.table import Table
 
+    from locater.inference.describe import checkpoint_facts, video_facts
+
     # A mistyped clip.mp4 is a missing video, not the name of a checkpoint to look for on the hub.
     is_named_as_video = (mimetypes.guess_type(target)[0] or "").startswith("video/")
     is_missing = not Path(target).exists() and not is_named_as_video
     is_checkpoint = (Path(target) / "config.json").is_file() or is_missing
-    rows = _checkpoint_rows(target) if is_checkpoint else _video_rows(target)
+    rows = checkpoint_facts(target) if is_checkpoint else video_facts(target)
     table = Table(show_header=False, box=None)
     for name, value in rows:
         table.add_row(name, value)
@@ -167,7 +167,7 @@ def train(
     """Train a preset; start it under `accelerate launch` or `torchrun` for many GPUs."""
     from locater.training.command import train_preset
 
-    with _progress("steps/s") as progress:
+    with progress_display("steps/s") as progress:
         task = progress.add_task("training")
         scores = train_preset(
             preset,
@@ -205,7 +205,7 @@ def data_check(
     """Count a dataset against the published figures, and name every file that is missing or broken."""
     from locater.datasets.check import check_dataset
 
-    with _progress("videos/s") as progress:
+    with progress_display("videos/s") as progress:
         task = progress.add_task("checking")
         report = check_dataset(
             dataset, root, split, on_video=lambda done, total: progress.update(task, completed=done, total=total)
@@ -256,7 +256,7 @@ def evaluate(
     place = place_among_processes()
     asked = Asked(checkpoint, dataset, out, root, split, count, limit, submission, failures)
     segmenter = _segmenter(checkpoint, place.device(device), precision)
-    with _progress("questions/s") as progress:
+    with progress_display("questions/s") as progress:
         task = progress.add_task("answering", visible=place.is_first)
         finished = run_evaluation(
             asked,
@@ -269,7 +269,7 @@ def evaluate(
     if finished.not_understood:
         print(
             f"Warning: {len(finished.not_understood)} sentences are not wholly understood; the first: "
-            f"{_one_line(finished.not_understood[0])}",
+            f"{one_line(finished.not_understood[0])}",
             file=sys.stderr,
         )
     if finished.results is not None:
@@ -348,10 +348,7 @@ def _segmenter(checkpoint: str, device: str | None, precision: str) -> "Segmente
         raise LocaterError(f"There is no precision '{precision}'; choose one of {', '.join(PRECISIONS)}.")
     if device is not None:
         _check_device(device)
-    segmenter = load(checkpoint, device, precision)
-    if precision == "float16" and segmenter.device.type == "cpu":  # torch's CPU has no LSTM in it
-        raise LocaterError("float16 needs a GPU; on the CPU choose bfloat16 or float32.")
-    return segmenter
+    return load(checkpoint, device, precision)
 
 
 def _check_device(device: str) -> None:
@@ -377,7 +374,7 @@ def _write_results(
     """The number of frames segmented and written, with progress on the terminal."""
     from locater.video.writer import open_writers
 
-    with _progress("frames/s") as progress, open_writers(formats, folder, source.info, expressions) as writers:
+    with progress_display("frames/s") as progress, open_writers(formats, folder, source.info, expressions) as writers:
         interval = segmenter.model.config.memory.interval
         total = source.info.frame_count
         looking = progress.add_task("looking at the whole video", total=total, visible=not live)
@@ -401,91 +398,6 @@ def _write_results(
     return count
 
 
-def _checkpoint_rows(target: str) -> list[tuple[str, str]]:
-    from locater.model.checkpoint import find_checkpoint, from_pretrained
-
-    folder = find_checkpoint(target)
-    model = from_pretrained(folder)
-    config = model.config
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    state = model.start(model.text(model.read(["a"])))
-    return [
-        ("checkpoint", str(folder)),
-        ("parameters", f"{parameters / 1e6:.2f} million"),
-        ("frames", f"{config.image_size} x {config.image_size} in {config.grid} x {config.grid} patches"),
-        ("visual encoder", config.visual.kind),
-        ("text encoder", f"{config.text.kind}, {config.text.max_words} words"),
-        ("fusion", f"{config.fusion.kind}, {config.fusion.modules} modules, width {config.width}"),
-        (
-            "memory",
-            f"{config.global_cells} global and {config.local_cells} local cells, write '{config.memory.write}', "
-            f"every {config.memory.interval}th frame",
-        ),
-        ("decoder", f"{config.decoder.query} query, {config.decoder.readout}, {config.decoder.upsampling}"),
-        ("state of a video", f"{state.nbytes / 1e6:.2f} MB an expression, whatever its length"),
-    ]
-
-
-def _video_rows(target: str) -> list[tuple[str, str]]:
-    from locater.video.reader import open_source
-
-    facts = open_source(target).info
-
-    def known(value: object, unit: str = "") -> str:
-        return (
-            "unknown" if value is None else f"{value:.6g} {unit}".rstrip() if isinstance(value, float) else str(value)
-        )
-
-    return [
-        ("video", facts.name),
-        ("size", f"{known(facts.width)} x {known(facts.height)}"),
-        ("frames", known(facts.frame_count)),
-        ("frames a second", known(facts.frames_per_second)),
-        ("duration", known(facts.duration, "seconds")),
-    ]
-
-
-@contextmanager
-def _progress(unit: str) -> "Iterator[Progress]":
-    """A progress display on standard error with the speed and the time left."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        def render(self, task: "Task") -> Text:
-            speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:.1f} {unit}")
-
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Rate(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,  # a log file gets warnings and errors alone
-    ) as progress:
-        yield progress
-
-
-@contextmanager
-def _plain_warnings() -> "Iterator[None]":
-    """Warnings as one line each, without the line of code that raised them."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_: print(f"Warning: {_one_line(str(message))}", file=sys.stderr)
-        yield
-
-
 def _fail(message: str) -> NoReturn:
-    print(f"Error: {_one_line(message)}", file=sys.stderr)
+    print(f"Error: {one_line(message)}", file=sys.stderr)
     raise SystemExit(2)
-
-
-def _one_line(message: str) -> str:
-    """The message without the line breaks that a file's name or a sentence brought in."""
-    return " ".join(message.split())

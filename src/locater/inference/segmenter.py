@@ -45,6 +45,8 @@ class Segmenter:
         self, model: Locater, device: str | torch.device | None = None, precision: Precision = "float32"
     ) -> None:
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        if precision == "float16" and self.device.type == "cpu":  # torch's CPU has no LSTM in it
+            raise LocaterError("float16 needs a GPU; on the CPU choose bfloat16 or float32.")
         self.model = model.to(self.device).eval()
         self.precision = precision
 
