@@ -17,6 +17,8 @@ from locater.inference.segmenter import NotUnderstoodWarning, Segmenter
 from locater.model.build import build
 from locater.model.visual.encoder import VisualEncoder
 from locater.records import FrameResult, VideoState, VisualFeatures
+from locater.video.mp4 import Mp4File
+from locater.video.reader import open_source
 
 WORDS = ["a", "dog", "left", "on", "right", "the"]
 DOG, OTHER = "the dog on the left", "a dog on the right"
@@ -78,6 +80,22 @@ def test_a_file_a_list_and_a_stream_agree_bit_for_bit_in_live_mode(
     whole = softs(segmenter.segment(video, DOG, soft=True, mode="live", chunk_frames=5))
     stream = softs(segmenter.segment((frame for frame in video), DOG, soft=True, chunk_frames=5))
     assert np.array_equal(whole, stream)
+
+
+def test_an_mp4_streamed_frame_by_frame_equals_the_mp4(
+    segmenter: Segmenter, video: npt.NDArray[np.uint8], tmp_path: Path
+) -> None:
+    with Mp4File(tmp_path / "clip.mp4", 25) as file:
+        for index, pixels in enumerate(video):
+            file.write(pixels, index / 25)
+    path = tmp_path / "clip.mp4"
+    decoded = [frame.pixels for frame in open_source(path).frames()]
+    whole = softs(segmenter.segment(path, DOG, soft=True, mode="live"))
+    stream = softs(segmenter.segment(iter(decoded), DOG, soft=True, frames_per_second=25))
+    assert len(whole) == 21 and np.array_equal(whole, stream)
+    twice = softs(segmenter.segment(path, DOG, soft=True))
+    listed = softs(segmenter.segment(decoded, DOG, soft=True, frames_per_second=25))
+    assert np.array_equal(twice, listed)
 
 
 def test_a_stream_resumes_where_it_stopped(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:

@@ -2,6 +2,7 @@
 
 import torch
 from made_words import words_of
+from torch.nn import functional as F
 
 from locater.model.decoder import FineUpsampler, PatchReadout, QueryEmbedding, ReferringDecoder, presence
 
@@ -53,6 +54,26 @@ def test_fine_readout_has_the_finest_early_maps_size_and_sees_it() -> None:
     logits = upsampler(context, query, coarse, early)
     assert logits.shape == (2, 8, 8)
     assert not torch.equal(upsampler(context, query, coarse, [early[0] * 2, early[1]]), logits)
+
+
+def test_the_fine_readout_is_its_layers_one_after_another() -> None:
+    torch.manual_seed(0)
+    upsampler = FineUpsampler(8, 4, early_channels=(2, 3)).eval()
+    context, query, coarse = torch.randn(1, 4, 8), torch.randn(1, 8), torch.randn(1, 2, 2)
+    fine, middle = torch.randn(1, 2, 8, 8), torch.randn(1, 3, 4, 4)
+    w = {name: tensor.detach() for name, tensor in upsampler.state_dict().items()}
+    x = context @ w["from_context.weight"].T + w["from_context.bias"]
+    x = x + (context * query) @ w["from_match.weight"].T + w["from_match.bias"]
+    x = x.transpose(1, 2).reshape(1, 4, 2, 2)
+    for stage, early in enumerate((middle, fine)):
+        normed = (early - early.mean()) / (early.var(unbiased=False) + 1e-5).sqrt()  # over the whole map of a frame
+        x = torch.cat([x.repeat_interleave(2, 2).repeat_interleave(2, 3), normed], dim=1)
+        x = F.conv2d(x, w[f"stages.{stage}.0.weight"], w[f"stages.{stage}.0.bias"], padding=1)
+        x = F.gelu((x - x.mean()) / (x.var(unbiased=False) + 1e-5).sqrt())
+        x = F.gelu(F.conv2d(x, w[f"stages.{stage}.3.weight"], w[f"stages.{stage}.3.bias"], padding=1))
+    base = F.interpolate(coarse[None], size=(8, 8), mode="bilinear", align_corners=False)[0]
+    expected = F.conv2d(x, w["out.weight"], w["out.bias"], padding=1)[0] + 8**-0.5 * base
+    torch.testing.assert_close(upsampler(context, query, coarse, [fine, middle]), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_the_decoder_without_upsampler_stays_on_the_patch_grid() -> None:

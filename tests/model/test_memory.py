@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from locater.model.memory import LocalGlobalMemory, TimeEmbedding, WriteController, WriteRule, summary
+from locater.model.memory import LocalGlobalMemory, MaskEmbedding, TimeEmbedding, WriteController, WriteRule, summary
 
 sizes = st.integers(1, 7)
 RULES: tuple[WriteRule, ...] = ("paper", "sum", "compete")
@@ -117,6 +117,16 @@ def test_mask_embedding_pools_a_fine_mask_to_the_patch_grid() -> None:
     coarse = torch.rand(2, 3, 4)
     fine = coarse.repeat_interleave(4, 1).repeat_interleave(4, 2)
     torch.testing.assert_close(memory.mask_embedding(fine, (3, 4)), memory.mask_embedding(coarse, (3, 4)))
+
+
+def test_mask_embedding_is_two_convolutions_over_the_soft_mask() -> None:
+    torch.manual_seed(0)
+    embedding = MaskEmbedding(8)
+    first, second = embedding.layers[0], embedding.layers[2]
+    soft_mask = torch.rand(2, 3, 4)
+    hidden = F.gelu(F.conv2d(soft_mask[:, None], first.weight, first.bias, padding=1))  # type: ignore[arg-type]
+    expected = F.conv2d(hidden, second.weight, second.bias, padding=1)  # type: ignore[arg-type]
+    torch.testing.assert_close(embedding(soft_mask, (3, 4))[1, 5], expected[1, :, 1, 1], rtol=1e-5, atol=1e-6)
 
 
 def test_time_embedding_tells_times_apart_and_ignores_an_unknown_fraction() -> None:
