@@ -1,0 +1,61 @@
+"""Every dataset's official layout, small, goes through the same runner to the same kind of results."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from evaluation_command import tiny_checkpoint
+
+from locater.evaluation.evaluate import Asked, evaluate
+from locater.evaluation.processes import Place
+from locater.inference.segmenter import Segmenter
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "datasets"))
+from making_datasets import (
+    Truth,
+    make_a2d,
+    make_authors_a2d_plus,
+    make_coco,
+    make_folder,
+    make_jhmdb,
+    make_mevis,
+    make_ref_davis17,
+    make_refcoco,
+    make_refer_youtube_vos,
+)
+
+LAYOUTS: list[tuple[str, str | None, Callable[[Path], Truth]]] = [
+    ("a2d-sentences", "test", make_a2d),
+    ("jhmdb-sentences", None, make_jhmdb),
+    ("refer-youtube-vos", "train", make_refer_youtube_vos),
+    ("ref-davis17", "val", make_ref_davis17),
+    ("mevis", "valid_u", make_mevis),
+    ("a2d-s+", "M", make_authors_a2d_plus),
+    ("folder", None, make_folder),
+    ("coco", "val2017", make_coco),
+    ("refcoco", "val", make_refcoco),
+]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_checkpoint(tmp_path_factory.mktemp("checkpoint"))
+
+
+@pytest.mark.filterwarnings("ignore::locater.inference.segmenter.NotUnderstoodWarning")
+@pytest.mark.parametrize(("name", "split", "make"), LAYOUTS, ids=[name for name, _, _ in LAYOUTS])
+def test_a_layout_is_scored(
+    checkpoint: Path, tmp_path: Path, name: str, split: str | None, make: Callable[[Path], Truth]
+) -> None:
+    truth = make(tmp_path / "root")
+    asked = Asked(str(checkpoint), name, tmp_path / "out", root=tmp_path / "root", split=split, failures=2)
+    finished = evaluate(asked, Segmenter.from_pretrained(checkpoint, "cpu"), Place(0, 1, 0))
+    assert finished.results is not None
+    rows = (tmp_path / "out" / "per_sample.csv").read_text().splitlines()[1:]
+    scores = finished.results["scores"]
+    keys = {row.split(",")[0] for row in rows}
+    assert len(rows) == scores["samples"] > 0 and keys <= truth.keys()
+    assert scores["frames"] == sum(len(truth[key]) for key in keys)
+    assert 0 <= scores["miou"] <= 1 and 0 <= scores["j&f"] <= 1
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"results.json", "results.md", "per_sample.csv"}
