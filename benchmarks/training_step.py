@@ -22,7 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from locater.config import parse_changes, preset, training_preset
 from locater.model.build import build
 from locater.training.command import with_vocabulary
-from locater.training.data import open_data
+from locater.training.sources import open_data
 from locater.training.trainer import Trainer
 from locater.worlds.shapes import BatchPlan
 

@@ -154,7 +154,7 @@ def init(
 @app.command()
 def train(
     preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
-    data: Annotated[str, typer.Option(help="What to train on: shapes.")],
+    data: Annotated[str, typer.Option(help="What to train on: shapes, or DATASET:ROOT.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
     changes: Annotated[
         list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")

@@ -123,6 +123,18 @@ class Batch:
     masks: Tensor  # (B, T, H, W) in {0, 1}
     is_annotated: Tensor  # (B, T) bool
 
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device."""
+        return replace(
+            self,
+            frames=self.frames.to(device),
+            times=self.times.to(device),
+            global_frames=self.global_frames.to(device),
+            global_times=self.global_times.to(device),
+            masks=self.masks.to(device),
+            is_annotated=self.is_annotated.to(device),
+        )
+
 
 # ---- Inside the network ----------------------------------------------------------------------------------------------
 

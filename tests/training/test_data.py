@@ -3,7 +3,9 @@ import torch
 
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
-from locater.training.data import ShapesData, mirrored, open_data, training_plans
+from locater.training.data import mirrored, training_plans
+from locater.training.shapes_data import ShapesData
+from locater.training.sources import open_data
 
 
 def data(**changes: object) -> ShapesData:

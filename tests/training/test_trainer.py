@@ -10,7 +10,7 @@ from accelerate.state import AcceleratorState
 from locater.config import TrainingConfig, preset
 from locater.model.build import build
 from locater.training.command import with_vocabulary
-from locater.training.data import ShapesData
+from locater.training.shapes_data import ShapesData
 from locater.training.trainer import Trainer
 
 

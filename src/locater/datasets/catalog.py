@@ -11,25 +11,27 @@ from locater.errors import LocaterError
 
 @dataclass(frozen=True)
 class Entry:
-    """How a dataset is opened, its splits with their published figures (none: any split), and the split by default."""
+    """How a dataset is opened, its splits with their published figures (none: any split), and what each is for."""
 
     open: Callable[[Path, str], AnnotatedDataset]
     published: Mapping[str, Figures]
-    default_split: str
+    default_split: str  # to evaluate on
+    training_split: str | None = None  # None: for evaluation alone
+    validation_split: str | None = None  # with masks, to watch a training; None where there is none
 
 
 CATALOG: Mapping[str, Entry] = {
-    "a2d-sentences": Entry(a2d.A2DSentences, a2d.PUBLISHED, "test"),
+    "a2d-sentences": Entry(a2d.A2DSentences, a2d.PUBLISHED, "test", "train", "test"),
     "jhmdb-sentences": Entry(jhmdb.JhmdbSentences, jhmdb.PUBLISHED, "test"),
-    "refer-youtube-vos": Entry(refer_youtube_vos.ReferYouTubeVos, refer_youtube_vos.PUBLISHED, "valid"),
-    "ref-davis17": Entry(ref_davis17.RefDavis17, ref_davis17.PUBLISHED, "val"),
-    "mevis": Entry(mevis.Mevis, mevis.PUBLISHED, "valid_u"),
+    "refer-youtube-vos": Entry(refer_youtube_vos.ReferYouTubeVos, refer_youtube_vos.PUBLISHED, "valid", "train"),
+    "ref-davis17": Entry(ref_davis17.RefDavis17, ref_davis17.PUBLISHED, "val", "train", "val"),
+    "mevis": Entry(mevis.Mevis, mevis.PUBLISHED, "valid_u", "train", "valid_u"),
     "a2d-s+": Entry(a2d_plus.open_a2d_plus, a2d_plus.PUBLISHED, "M"),
-    "folder": Entry(folder.FolderDataset, folder.PUBLISHED, ""),
-    "coco": Entry(coco.CocoInstances, coco.PUBLISHED, "train2017"),
-    "refcoco": Entry(refcoco.open_refcoco, refcoco.PUBLISHED_REFCOCO, "val"),
-    "refcoco+": Entry(refcoco.open_refcoco_plus, refcoco.PUBLISHED_REFCOCO_PLUS, "val"),
-    "refcocog": Entry(refcoco.open_refcocog, refcoco.PUBLISHED_REFCOCOG, "val"),
+    "folder": Entry(folder.FolderDataset, folder.PUBLISHED, "", "train"),
+    "coco": Entry(coco.CocoInstances, coco.PUBLISHED, "train2017", "train2017", "val2017"),
+    "refcoco": Entry(refcoco.open_refcoco, refcoco.PUBLISHED_REFCOCO, "val", "train", "val"),
+    "refcoco+": Entry(refcoco.open_refcoco_plus, refcoco.PUBLISHED_REFCOCO_PLUS, "val", "train", "val"),
+    "refcocog": Entry(refcoco.open_refcocog, refcoco.PUBLISHED_REFCOCOG, "val", "train", "val"),
 }
 
 

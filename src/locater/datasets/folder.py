@@ -61,7 +61,9 @@ class FolderDataset:
     def _samples(self) -> tuple[SampleInfo, ...]:
         table = need(self.root, TABLES)
         rows = read_table(table)
-        chosen = [row for row in rows if self.split in ("", row.split) and self.kind in ("", row.kind)]
+        chosen = [
+            row for row in rows if (not self.split or row.split in ("", self.split)) and self.kind in ("", row.kind)
+        ]
         if not chosen:
             known = sorted({row.split for row in rows if row.split}) or ["none"]
             what = " and ".join(f"'{each}'" for each in (self.split, self.kind) if each) or "sentences"

@@ -7,7 +7,7 @@ from locater.config import LSTMConfig, ModelConfig, parse_changes, preset, train
 from locater.model.build import build
 from locater.model.checkpoint import WEIGHTS, load_strictly
 from locater.text.words import Vocabulary
-from locater.training.data import open_data
+from locater.training.sources import open_data
 from locater.training.trainer import Progress, Trainer
 
 

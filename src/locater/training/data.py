@@ -1,9 +1,12 @@
-"""Where training batches come from: each is a function of its number alone, so that resuming needs only the number."""
+"""What training asks of its data, and how batches reach it: each is a function of its number alone.
+
+So resuming needs only the number, and neither the count of processes nor that of workers changes a batch.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch.utils.data import DataLoader
@@ -13,83 +16,41 @@ from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.records import Batch
 from locater.text.mirror import mirror_sentence
-from locater.worlds.shapes import KINDS, BatchPlan, draw_batch, plan_batch, vocabulary, whole_video_plan
+
+NUMBERS_PER_SEED = 10**8  # clips of a run; runs of other seeds see other clips
 
 
 class TrainingData(Protocol):
-    """A source of batches."""
-
-    def words(self) -> Sequence[str]:
-        """Every word its sentences use, for a vocabulary."""
-        ...
-
-    def plan(self, numbers: Sequence[int], progress: float) -> BatchPlan:
-        """What the clips of these numbers hold; made in worker processes, on the CPU. `progress` is in [0, 1]."""
-        ...
-
-    def draw(self, plan: BatchPlan, device: torch.device) -> Batch:
-        """The pixels of a plan, on the device."""
-        ...
-
-    def validation(self, kind: str, numbers: Sequence[int]) -> BatchPlan:
-        """Whole validation videos of one kind."""
-        ...
+    """A source of batches, in two halves: what they hold, and their pixels on the device."""
 
     @property
     def kinds(self) -> Sequence[str]:
         """The kinds of sentence validation reports on."""
         ...
 
-
-class ShapesData:
-    """Batches of the shapes world: endless, drawn where they are used."""
-
-    kinds: Sequence[str] = KINDS
-
-    def __init__(self, size: int, config: TrainingConfig, interval: int) -> None:
-        self.size = size
-        self.config = config
-        self.interval = interval
-        for kind in (*config.kind_weights, *config.curriculum):
-            if kind not in KINDS:
-                raise LocaterError(f"The shapes world has no sentences of kind '{kind}'; it has {', '.join(KINDS)}.")
+    @property
+    def clip_count(self) -> int | None:
+        """Clips in an epoch; None where there is no end."""
+        ...
 
     def words(self) -> Sequence[str]:
-        """Every word the world can say."""
-        return vocabulary()
+        """Its sentences, or every word of them, for a vocabulary."""
+        ...
 
-    def plan(self, numbers: Sequence[int], progress: float) -> BatchPlan:
-        """Clips of the training split, of the kinds that the curriculum has reached."""
-        weights = {
-            kind: self.config.kind_weights.get(kind, 1.0)
-            for kind in KINDS
-            if self.config.curriculum.get(kind, 0.0) <= progress
-        }
-        return plan_batch(
-            numbers,
-            clip_frames=self.config.clip_frames,
-            global_frames=self.config.global_frames,
-            strides=self.config.clip_strides,
-            kind_weights=weights,
-        )
+    def plan(self, numbers: Sequence[int], progress: float) -> Any:
+        """What the clips of these numbers hold; made in worker processes, on the CPU. `progress` is in [0, 1]."""
+        ...
 
-    def draw(self, plan: BatchPlan, device: torch.device) -> Batch:
-        """The clips' pixels."""
-        return draw_batch(plan, self.size, device)
+    def draw(self, plan: Any, device: torch.device) -> Batch:
+        """The batch of a plan, on the device."""
+        ...
 
-    def validation(self, kind: str, numbers: Sequence[int]) -> BatchPlan:
-        """Whole videos of the validation split, their global frames at the network's interval."""
-        return whole_video_plan(kind, numbers, "validation", self.interval)
+    def validation(self, kind: str, numbers: Sequence[int]) -> Any:
+        """The plan of some validation videos of one kind, by number; fewer where there are fewer."""
+        ...
 
 
-def open_data(spec: str, size: int, config: TrainingConfig, interval: int) -> TrainingData:
-    """The training data that a name stands for."""
-    if spec == "shapes":
-        return ShapesData(size, config, interval)
-    raise LocaterError(f"There is no training data '{spec}'; choose shapes.")
-
-
-class _Plans(TorchDataset[BatchPlan]):
+class _Plans(TorchDataset[Any]):
     """Micro-batch number to plan, for worker processes."""
 
     def __init__(
@@ -106,10 +67,9 @@ class _Plans(TorchDataset[BatchPlan]):
     def __len__(self) -> int:
         return self.steps * self.config.accumulate
 
-    def __getitem__(self, micro: int) -> BatchPlan:
+    def __getitem__(self, micro: int) -> Any:
         first = ((micro * self.world) + self.rank) * self.share
-        # Runs of other seeds see other clips; a million steps of 1,000 clips fit between two seeds.
-        numbers = [self.seed * 10**8 + first + index for index in range(self.share)]
+        numbers = [self.seed * NUMBERS_PER_SEED + first + index for index in range(self.share)]
         return self.data.plan(numbers, micro / max(1, len(self)))
 
 
@@ -122,7 +82,7 @@ def training_plans(
     rank: int,
     world: int,
     workers: int,
-) -> Iterator[BatchPlan]:
+) -> Iterator[Any]:
     """This process's plans from `first_step` on, one a micro-batch."""
     if config.batch_size % (config.accumulate * world):
         raise LocaterError(

@@ -1,6 +1,7 @@
 """The training loop: one process or many through accelerate, exactly resumable."""
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -50,9 +51,7 @@ class Trainer:
         workers: int = 0,
         trackers: tuple[str, ...] = (),
     ) -> None:
-        if config.steps is None:
-            raise LocaterError("This data has no end, so epochs mean nothing; set training.steps.")
-        self.steps = config.steps
+        self.steps = total_steps(config, data)
         self.config = config
         self.folder = folder
         self.seed = seed
@@ -178,6 +177,15 @@ class Trainer:
     def _weights(self) -> dict[str, nn.Module]:
         weights: dict[str, nn.Module] = {"model": self.model}
         return weights if self.average is None else weights | {"average": self.average.model}
+
+
+def total_steps(config: TrainingConfig, data: TrainingData) -> int:
+    """Optimiser steps of a whole training."""
+    if config.steps is not None:
+        return config.steps
+    if data.clip_count is None:
+        raise LocaterError("This data has no end, so epochs mean nothing; set training.steps.")
+    return max(1, math.ceil(config.epochs * data.clip_count / config.batch_size))
 
 
 class MetricsLog:

@@ -39,7 +39,7 @@ def validate(model: Locater, data: TrainingData, videos: int, device: torch.devi
             numbers = range(first, min(first + VIDEOS_AT_ONCE, videos))
             batch = data.draw(data.validation(kind, numbers), device)
             predicted = predict(model, batch, precision)
-            overlaps.append(iou(predicted, batch.masks > 0.5).mean(1))
+            overlaps.append(iou(predicted, batch.masks > 0.5)[batch.is_annotated])
             if first == 0:
                 pictures[kind] = picture(batch, predicted)
         scores[kind] = float(torch.cat(overlaps).mean())
