@@ -2,9 +2,10 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 from locater.errors import LocaterError
 from locater.terminal import one_line, plain_warnings, progress_display
@@ -154,7 +155,7 @@ def init(
 @app.command()
 def train(
     preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
-    data: Annotated[str, typer.Option(help="What to train on: shapes, or DATASET:ROOT.")],
+    data: Annotated[str, typer.Option(help="What to train on: shapes, composed:PACK, or DATASET:ROOT.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
     changes: Annotated[
         list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")
@@ -233,10 +234,76 @@ def data_show(
     typer.echo(f"{shown} sentences shown in {out}")
 
 
+class _GatheringCommand(TyperCommand):
+    """A command whose options named here take several values each, and may be given again; typer has no such thing."""
+
+    widths: ClassVar[dict[str, int]] = {"--coco": 2, "--masks": 3}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Typer's own, after joining each such option's values into one."""
+        joined: list[str] = []
+        rest = list(args)
+        while rest:
+            joined.append(rest.pop(0))
+            width = self.widths.get(joined[-1], 0)
+            values, rest = rest[:width], rest[width:]
+            if width and (len(values) < width or any(value.startswith("--") for value in values)):
+                raise LocaterError(f"{joined[-1]} takes {width} values; `locater data compose --help` names them.")
+            joined += ["\0".join(values)] if width else []
+        return super().parse_args(ctx, joined)
+
+
+@data.command("compose", cls=_GatheringCommand)
+def data_compose(
+    out: Annotated[Path, typer.Option(help="Folder of the pack.")],
+    coco: Annotated[
+        list[str], typer.Option(metavar="FILE IMAGES", help="A COCO instance file and its folder of images.")
+    ] = [],  # noqa: B006
+    masks: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME IMAGES MASKS",
+            help="A class and its folders of images and masks; NAME 'breeds': Oxford-IIIT Pet's file names say.",
+        ),
+    ] = [],  # noqa: B006
+    sprites: Annotated[
+        list[Path], typer.Option(help="A folder of pictures with alpha; names.json may name them.")
+    ] = [],  # noqa: B006
+    backgrounds: Annotated[list[Path], typer.Option(help="A folder of photographs to compose on.")] = [],  # noqa: B006
+    hold_out: Annotated[str, typer.Option(help="Classes for the split heldout alone: zebra,train.")] = "",
+    per_noun: Annotated[int, typer.Option(help="At most so many cut-outs of one noun.")] = 100,
+    photographs: Annotated[int, typer.Option(help="At most so many photographs of each source.")] = 1500,
+    cutout_size: Annotated[int, typer.Option(help="The longer side of a cut-out in pixels.")] = 160,
+    photograph_size: Annotated[int, typer.Option(help="A photograph's side in pixels.")] = 256,
+) -> None:
+    """Cut things out of annotated pictures into a pack: what the composed world draws from."""
+    from locater.worlds.composed import Limits, Sources, compose
+
+    pairs = [tuple(Path(part) for part in each.split("\0")) for each in coco]
+    named = [each.split("\0") for each in masks]
+    with progress_display("pictures/s") as progress:
+        task = progress.add_task("cutting out", total=None)
+        made = compose(
+            Sources(
+                coco=[(file, images) for file, images in pairs],
+                masks=[(name, Path(images), Path(drawn)) for name, images, drawn in named],
+                sprites=sprites,
+                backgrounds=backgrounds,
+            ),
+            out,
+            [name for name in hold_out.split(",") if name.strip()],
+            Limits(per_noun, photographs, cutout_size, photograph_size),
+            listen=lambda done: progress.update(task, completed=done),
+        )
+    typer.echo(f"{made.cutouts} cut-outs of {made.nouns} nouns, {made.held_out} of them held out;")
+    typer.echo(f"{made.photographs} photographs with {made.things} things of their own; {made.megabytes:.1f} MB.")
+    typer.echo(f"Pack: {out}")
+
+
 @app.command()
 def evaluate(
     checkpoint: Annotated[str, typer.Argument(help="A folder, a shipped name or a hub name.")],
-    dataset: Annotated[str, typer.Argument(help="shapes, or a dataset's name, as refer-youtube-vos.")],
+    dataset: Annotated[str, typer.Argument(help="shapes, composed, or a dataset's name, as refer-youtube-vos.")],
     out: Annotated[Path, typer.Option(help="Folder of the results; a run that was interrupted there goes on.")],
     root: Annotated[Path | None, typer.Argument(help="The folder the dataset was unpacked in.")] = None,
     split: Annotated[str | None, typer.Option(help="test, valid, ...; the dataset's usual one by default.")] = None,

@@ -7,7 +7,7 @@ import torch
 from locater.errors import LocaterError
 from locater.records import Dataset
 
-WORLDS = ("shapes",)
+WORLDS = ("shapes", "composed")
 _WORLD_SPLITS = ("test", "heldout", "validation")  # never train: its videos have been seen
 DEFAULT_COUNT = 100  # videos a kind of sentence
 
@@ -23,7 +23,7 @@ def open_evaluated(
 ) -> Dataset:
     """The dataset or world `name`; of a world `count` videos a kind are drawn, `size` pixels a side."""
     if name in WORLDS:
-        return _open_world(root, split, DEFAULT_COUNT if count is None else count, size, device)
+        return _open_world(name, root, split, DEFAULT_COUNT if count is None else count, size, device)
     if count is not None:
         raise LocaterError("--count is for worlds; use --limit to score a dataset's first questions only.")
     from locater.datasets.catalog import dataset_names, open_dataset
@@ -33,14 +33,21 @@ def open_evaluated(
     return open_dataset(name, root, split)
 
 
-def _open_world(root: Path | None, split: str | None, count: int, size: int, device: str | torch.device) -> Dataset:
-    from locater.worlds.shapes import KINDS
+def _open_world(
+    name: str, root: Path | None, split: str | None, count: int, size: int, device: str | torch.device
+) -> Dataset:
+    from locater.worlds.composed import ComposedWorld
+    from locater.worlds.seeds import KINDS
     from locater.worlds.shapes.world import ShapesWorld
 
-    if root is not None:
+    if name == "shapes" and root is not None:
         raise LocaterError(f"The shapes world is drawn, not read; leave {root} out.")
+    if name == "composed" and root is None:
+        raise LocaterError("The composed world needs its pack's folder; make one with `locater data compose`.")
     if split is not None and split not in _WORLD_SPLITS:
         raise LocaterError(f"There is no split '{split}' to evaluate on; choose one of {', '.join(_WORLD_SPLITS)}.")
     if count < 1:
         raise LocaterError(f"--count is {count}; it must be at least 1.")
+    if root is not None:
+        return ComposedWorld(root, split or "test", count * len(KINDS), size=size, device=device)
     return ShapesWorld(split or "test", count * len(KINDS), size=size, device=device)

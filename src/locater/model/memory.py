@@ -36,9 +36,17 @@ class WriteController(nn.Module):
         self.from_values = nn.Linear(width, width, bias=False)  # W_v, the left half of W_c
         self.from_summary = nn.Linear(width, width, bias=False)  # W_a, the right half of W_c
         self.gate = nn.Linear(width, width, bias=False)  # W_o (transposed, as nn.Linear stores it)
-        # An initial gate logit of order one whatever the width; the printed form has no 1/sqrt(D).
-        nn.init.normal_(self.gate.weight, std=1 / width if rule == "paper" else width**-0.5)
         self.norm = nn.Identity() if rule == "paper" else nn.LayerNorm(width)
+        if rule == "paper":
+            # An initial gate logit of order one whatever the width; the printed form has no 1/sqrt(D).
+            nn.init.normal_(self.gate.weight, std=1 / width)
+        else:
+            # From the start a patch writes itself, to the cells most like it: a place then keeps its own cells over
+            # time, and a frame finds them again by likeness. Random projections stay at chance (memory_alone.py).
+            nn.init.eye_(self.from_values.weight)
+            nn.init.eye_(self.gate.weight)
+            with torch.no_grad():
+                self.from_summary.weight.mul_(0.1)
 
     def forward(self, projected: Tensor, cells: Tensor) -> Tensor:
         """The cells (B, N, D) after one frame, given W_v v (B, P, D) and the cells before."""

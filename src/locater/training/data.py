@@ -50,6 +50,18 @@ class TrainingData(Protocol):
         ...
 
 
+def reached_weights(config: TrainingConfig, kinds: Sequence[str], progress: float) -> dict[str, float]:
+    """How often each kind of sentence is drawn: those that the curriculum has reached, by their weights."""
+    return {kind: config.kind_weights.get(kind, 1.0) for kind in kinds if config.curriculum.get(kind, 0.0) <= progress}
+
+
+def check_kinds(config: TrainingConfig, kinds: Sequence[str], world: str) -> None:
+    """Nothing, when the settings name only kinds that the world has."""
+    for kind in (*config.kind_weights, *config.curriculum):
+        if kind not in kinds:
+            raise LocaterError(f"The {world} world has no sentences of kind '{kind}'; it has {', '.join(kinds)}.")
+
+
 class _Plans(TorchDataset[Any]):
     """Micro-batch number to plan, for worker processes."""
 

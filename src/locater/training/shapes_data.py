@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 
 from locater.config import TrainingConfig
-from locater.errors import LocaterError
 from locater.records import Batch
+from locater.training.data import check_kinds, reached_weights
 from locater.worlds.shapes import KINDS, BatchPlan, draw_batch, plan_batch, vocabulary, whole_video_plan
 
 
@@ -20,9 +20,7 @@ class ShapesData:
         self.size = size
         self.config = config
         self.interval = interval
-        for kind in (*config.kind_weights, *config.curriculum):
-            if kind not in KINDS:
-                raise LocaterError(f"The shapes world has no sentences of kind '{kind}'; it has {', '.join(KINDS)}.")
+        check_kinds(config, KINDS, "shapes")
 
     def words(self) -> Sequence[str]:
         """Every word the world can say."""
@@ -30,17 +28,12 @@ class ShapesData:
 
     def plan(self, numbers: Sequence[int], progress: float) -> BatchPlan:
         """Clips of the training split, of the kinds that the curriculum has reached."""
-        weights = {
-            kind: self.config.kind_weights.get(kind, 1.0)
-            for kind in KINDS
-            if self.config.curriculum.get(kind, 0.0) <= progress
-        }
         return plan_batch(
             numbers,
             clip_frames=self.config.clip_frames,
             global_frames=self.config.global_frames,
             strides=self.config.clip_strides,
-            kind_weights=weights,
+            kind_weights=reached_weights(self.config, KINDS, progress),
         )
 
     def draw(self, plan: BatchPlan, device: torch.device) -> Batch:

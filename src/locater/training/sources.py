@@ -5,20 +5,24 @@ from pathlib import Path
 from locater.config import TrainingConfig
 from locater.datasets.catalog import dataset_names, find_entry, open_dataset
 from locater.errors import LocaterError
+from locater.training.composed_data import ComposedData
 from locater.training.data import TrainingData
 from locater.training.dataset_data import DatasetData
 from locater.training.shapes_data import ShapesData
+from locater.worlds.composed import Pack
 
 
 def open_data(spec: str, size: int, config: TrainingConfig, interval: int) -> TrainingData:
-    """The training data that a name stands for: `shapes`, or `DATASET:ROOT` for any dataset of the catalog."""
+    """The training data that a name stands for: `shapes`, `composed:PACK`, or `DATASET:ROOT` of the catalog."""
     name, _, root = spec.partition(":")
     if spec == "shapes":
         return ShapesData(size, config, interval)
+    if name == "composed" and root:
+        return ComposedData(Pack(root), size, config, interval)
     if name in dataset_names() and root:
         return open_training_dataset(name, Path(root), size, config)
     known = ", ".join(f"{each}:ROOT" for each in dataset_names())
-    raise LocaterError(f"There is no training data '{spec}'; choose shapes or one of {known}.")
+    raise LocaterError(f"There is no training data '{spec}'; choose shapes, composed:PACK or one of {known}.")
 
 
 def open_training_dataset(name: str, root: Path, size: int, config: TrainingConfig) -> DatasetData:

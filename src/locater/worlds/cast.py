@@ -45,6 +45,9 @@ class Cast:
     visibility: Array  # (N, F) fraction hidden by nothing
     events: tuple[tuple[Event, ...], ...]  # N
     camera: Array  # (F, 2) how far the camera's shake has moved the picture
+    broader: tuple[tuple[str, ...], ...] = ()  # N, or empty: further nouns that are true of it, nearest first
+    doubtful: tuple[frozenset[str], ...] = ()  # N, or empty: nouns and colours that may be true of it
+    is_vague: tuple[bool, ...] = ()  # N, or empty: it is there, but nobody can say where or what it does
     occluder: str = ""  # the noun of the thing that hides others, when there is one
 
     def __len__(self) -> int:

@@ -80,18 +80,29 @@ def judge(description: Description, cast: Cast) -> Verdict:
     """The verdict of a whole description, (N,)."""
     looks = judge_looks(description.looks, cast)
     claim = description.claim
-    if claim is None:
-        return looks
-    return np.minimum(looks, _judge_claim(claim, cast, rivals=looks >= 0))
+    result = looks if claim is None else np.minimum(looks, _judge_claim(claim, cast, rivals=looks >= 0))
+    if cast.is_vague:
+        result = np.where(np.array(cast.is_vague) & (looks >= 0), np.int8(0), result)
+    return result
 
 
 def judge_looks(looks: Looks, cast: Cast) -> Verdict:
     """The verdict of noun, colour, texture and size, (N,)."""
-    alike = [
-        looks.noun in ("", noun) and looks.colour in ("", colour) and looks.texture in ("", texture)
-        for noun, colour, texture in zip(cast.nouns, cast.colours, cast.textures, strict=True)
-    ]
-    result: Verdict = np.where(alike, 1, -1).astype(np.int8)
+    result: Verdict = np.array(
+        [
+            min(
+                _judge_word(looks.noun, (cast.nouns[index], *broader), doubtful),
+                _judge_word(looks.colour, (cast.colours[index],), doubtful),
+                _judge_word(looks.texture, (cast.textures[index],), doubtful),
+            )
+            for index, (broader, doubtful) in enumerate(
+                zip(cast.broader or ((),) * len(cast), cast.doubtful or (frozenset(),) * len(cast), strict=True)
+            )
+        ],
+        dtype=np.int8,
+    )
+    if cast.is_vague:
+        result = np.where(np.array(cast.is_vague), np.minimum(result, np.int8(0)), result)
     if looks.size == "big":
         sizes = _verdict(cast.radii.min(axis=1) >= BIG_RADIUS, cast.radii.max(axis=1) <= NOT_BIG_RADIUS)
         result = np.minimum(result, sizes)
@@ -161,6 +172,12 @@ def _judge_claim(claim: Claim, cast: Cast, rivals: Bools) -> Verdict:
                 low, high = -high, -low
             return _superlative(low, high, margin=0.2, rivals=rivals)
     raise ValueError(f"no claims on {claim.topic}")
+
+
+def _judge_word(said: str, true: tuple[str, ...], doubtful: frozenset[str]) -> int:
+    if said == "" or said in true:
+        return 1
+    return 0 if said in doubtful else -1
 
 
 def _verdict(is_true: Bools, is_false: Bools) -> Verdict:

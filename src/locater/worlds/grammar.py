@@ -127,18 +127,20 @@ PRONOUNS = ("that", "that", "which")
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A world's own words: each canonical noun with its synonyms; colours and textures are shared by all worlds."""
+    """A world's own words, each canonical one with its synonyms."""
 
     nouns: Mapping[str, tuple[str, ...]]
     generic_nouns: tuple[str, ...] = ("object", "thing")
     occluders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    colours: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: COLOURS)
+    textures: Mapping[str, Phrases] = field(default_factory=lambda: TEXTURES)
 
     def vocabulary(self) -> list[str]:
         """Every word that `say` can ever use with this lexicon, sorted."""
         texts = ["the", "a", "an", *self.generic_nouns, *PRONOUNS]
-        for synonyms in (*self.nouns.values(), *self.occluders.values(), *COLOURS.values(), *SIZES.values()):
+        for synonyms in (*self.nouns.values(), *self.occluders.values(), *self.colours.values(), *SIZES.values()):
             texts += synonyms
-        for phrases in (*TEXTURES.values(), *CLAIMS.values()):
+        for phrases in (*self.textures.values(), *CLAIMS.values()):
             texts += phrases.before + phrases.after
         texts += [form for verbs in EVENTS.values() for verb in verbs for form in verb]
         texts += [time for times in TIMES.values() for time in times]
@@ -165,13 +167,13 @@ def say(description: Description, rng: Random, lexicon: Lexicon, occluder: str =
 def _say_looks(looks: Looks, rng: Random, lexicon: Lexicon, before: str = "", may_trail: bool = False) -> str:
     adjectives, trailing = [], ""
     if looks.texture:
-        phrases = TEXTURES[looks.texture]
+        phrases = lexicon.textures[looks.texture]
         if may_trail and rng.random() < 0.35:
             trailing = rng.choice(phrases.after)
         else:
             adjectives.append(rng.choice(phrases.before))
     if looks.colour:
-        adjectives.insert(rng.randrange(len(adjectives) + 1), rng.choice(COLOURS[looks.colour]))
+        adjectives.insert(rng.randrange(len(adjectives) + 1), rng.choice(lexicon.colours[looks.colour]))
     if looks.size:
         adjectives.insert(0, rng.choice(SIZES[looks.size]))
     noun = rng.choice(lexicon.nouns[looks.noun] if looks.noun else lexicon.generic_nouns)

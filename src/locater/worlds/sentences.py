@@ -21,7 +21,8 @@ from locater.worlds.claims import (
     judge,
 )
 
-Attributes = tuple[str, ...]  # which of an object's looks are said: noun, colour, texture, size
+# Which of an object's looks are said: noun, class (a broader noun, where there is one), colour, texture, size.
+Attributes = tuple[str, ...]
 CLAIM_NAMES: dict[str, tuple[str, ...]] = {
     "size": ("largest", "smallest"),
     "position": POSITIONS,
@@ -39,8 +40,11 @@ def looks_of(cast: Cast, index: int, attributes: Attributes) -> Looks:
     if "size" in attributes:
         radii = cast.radii[index]
         size = "big" if radii.min() >= BIG_RADIUS else "small" if radii.max() <= SMALL_RADIUS else ""
+    noun = cast.nouns[index] if "noun" in attributes or "class" in attributes else ""
+    if "class" in attributes and cast.broader and cast.broader[index]:
+        noun = cast.broader[index][0]
     return Looks(
-        noun=cast.nouns[index] if "noun" in attributes else "",
+        noun=noun,
         colour=cast.colours[index] if "colour" in attributes else "",
         texture=cast.textures[index] if "texture" in attributes else "",
         size=size,

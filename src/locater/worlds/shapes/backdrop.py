@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from locater.worlds.cast import Array
+from locater.worlds.filming import draw_light, draw_shake
 
 WAVES = 3
 
@@ -67,22 +68,8 @@ def draw_backdrop(rng: Random, frame_count: int) -> Backdrop:
         waves=np.array(waves, dtype=np.float32),
         weights=np.array(weights, dtype=np.float32),
         sharpness=sharpness,
-        light=_light(rng, time),
+        light=draw_light(rng, time),
         light_slope=(uniform(-0.25, 0.25), uniform(-0.25, 0.25)),
         grain=rng.randrange(1 << 20),
-        camera=_camera(rng, time),
+        camera=draw_shake(rng, time),
     )
-
-
-def _light(rng: Random, time: Array) -> npt.NDArray[np.float32]:
-    strength = rng.choice((0.0, rng.uniform(0.05, 0.18)))
-    gain = rng.uniform(0.92, 1.05) + strength * np.sin(rng.uniform(2, 9) * time + rng.uniform(0, 6.28))
-    tint = np.array([rng.uniform(0.96, 1.04) for _ in range(3)])
-    return np.asarray(gain[:, None] * tint, dtype=np.float32)
-
-
-def _camera(rng: Random, time: Array) -> Array:
-    strength = rng.choice((0.0, 0.004, 0.009))
-    rates = np.array([[rng.uniform(12, 45) for _ in range(2)] for _ in range(2)])  # radians a video
-    phases = np.array([[rng.uniform(0, 6.28) for _ in range(2)] for _ in range(2)])
-    return np.asarray(0.5 * strength * np.sin(time[:, None, None] * rates + phases).sum(axis=1))

@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from random import Random
 
 import torch
 from torch import Tensor
 
-from locater.errors import LocaterError
 from locater.records import Batch
+from locater.worlds.clips import (
+    FRAME_COUNT,
+    FRAMES_PER_SECOND,
+    choose_kind,
+    clip_indices,
+    even_indices,
+    frame_times,
+)
+from locater.worlds.seeds import video_seed
 from locater.worlds.shapes.render import SceneBatch, render
 from locater.worlds.shapes.scene import Scene, sample_scene
-from locater.worlds.shapes.seeds import KINDS, video_seed
-
-FRAME_COUNT = 32
-FRAMES_PER_SECOND = 8.0
 
 
 @dataclass(frozen=True)
@@ -76,42 +79,6 @@ def draw_batch(plan: BatchPlan, size: int, device: str | torch.device = "cpu") -
         masks=truth.float(),  # (B, T, S, S)
         is_annotated=torch.ones(truth.shape[:2], dtype=torch.bool, device=device),
     )
-
-
-def choose_kind(number: int, weights: Mapping[str, float] | None) -> str:
-    """The kind of a sample's sentence, drawn by its number alone; None: all kinds alike."""
-    if weights is None:
-        weights = dict.fromkeys(KINDS, 1.0)
-    unknown = sorted(set(weights) - set(KINDS))
-    if unknown:
-        raise LocaterError(f"There is no kind of sentence {unknown[0]!r}; choose from {', '.join(KINDS)}.")
-    return Random(2 * number + 1).choices(list(weights), list(weights.values()))[0]
-
-
-def clip_indices(number: int, frame_count: int, clip_frames: int, strides: Sequence[int]) -> list[int]:
-    """Frames of a clip: every n-th from a random start, or, for a stride of 0, evenly over the whole video."""
-    rng = Random(3 * number + 2)
-    stride = rng.choice(strides)
-    if stride == 0:
-        return even_indices(frame_count, clip_frames)
-    span = (clip_frames - 1) * stride + 1
-    if span > frame_count:
-        raise LocaterError(
-            f"{clip_frames} frames with stride {stride} need {span} frames and the video has {frame_count}; "
-            "choose fewer or a smaller stride."
-        )
-    start = rng.randrange(frame_count - span + 1)
-    return [start + stride * index for index in range(clip_frames)]
-
-
-def even_indices(frame_count: int, count: int) -> list[int]:
-    """Every n-th frame from frame 0 on, so that `count` of them cover the video."""
-    return [index * frame_count // count for index in range(count)]
-
-
-def frame_times(indices: Tensor, frame_count: int, frames_per_second: float) -> Tensor:
-    """Seconds, and the fraction of the video gone by when a frame appears, (B, T, 2)."""
-    return torch.stack([indices / frames_per_second, indices / frame_count], dim=-1)
 
 
 def _plan(scenes: Sequence[Scene], indices: list[list[int]], clip_frames: int) -> BatchPlan:

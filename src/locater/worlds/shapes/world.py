@@ -1,19 +1,18 @@
 """The shapes world as a dataset: balanced over kinds, every video regenerated from its seed alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
-import numpy as np
 import torch
+from torch import Tensor
 
 from locater.errors import LocaterError
-from locater.records import Frame, Mask, Sample, SampleInfo, VideoInfo
+from locater.records import Sample, SampleInfo
+from locater.worlds.drawn import DrawnVideo
+from locater.worlds.seeds import KINDS, parts_of_seed, seed_of_key, video_seed
 from locater.worlds.shapes.looks import LEXICON
 from locater.worlds.shapes.render import SceneBatch, render
 from locater.worlds.shapes.scene import Question, Scene, questions, sample_scene
-from locater.worlds.shapes.seeds import KINDS, parts_of_seed, video_seed
-
-_FRAMES_AT_ONCE = 8
 
 
 def vocabulary() -> list[str]:
@@ -21,72 +20,17 @@ def vocabulary() -> list[str]:
     return LEXICON.vocabulary()
 
 
-class SceneFrames:
+class SceneFrames(DrawnVideo):
     """A scene's frames, drawn as they are asked for."""
 
     def __init__(self, scene: Scene, size: int, device: str | torch.device = "cpu") -> None:
         self.scene = scene
-        self.size = size
         self._batch = SceneBatch.of([scene], device)
+        super().__init__(f"shapes-{scene.seed}", size, scene.frame_count, scene.frames_per_second, self._pictures)
 
-    @property
-    def info(self) -> VideoInfo:
-        """What is known before drawing: everything."""
-        scene = self.scene
-        return VideoInfo(
-            name=f"shapes-{scene.seed}",
-            width=self.size,
-            height=self.size,
-            frame_count=scene.frame_count,
-            frames_per_second=scene.frames_per_second,
-            duration=scene.frame_count / scene.frames_per_second,
-        )
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Always."""
-        return True
-
-    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
-        """Frames `start`, `start + every`, ..., a few drawn at once."""
-        indices = list(range(start, self.scene.frame_count, every))
-        for first in range(0, len(indices), _FRAMES_AT_ONCE):
-            some = indices[first : first + _FRAMES_AT_ONCE]
-            pixels, _ = render(self._batch, torch.tensor([some]), self.size)
-            images = (pixels[0].permute(0, 2, 3, 1) * 255).round().to(torch.uint8).cpu().numpy()
-            for index, image in zip(some, images, strict=True):
-                yield Frame(index, index / self.scene.frames_per_second, image)
-
-    def masks(self, actor: int | None) -> Mapping[int, Mask]:
-        """The visible mask of one of the scene's actors in every frame, drawn when first asked for; None: empty."""
-        return _Masks(self._batch, self.scene, self.size, actor)
-
-
-class _Masks(Mapping[int, Mask]):
-    def __init__(self, batch: SceneBatch, scene: Scene, size: int, actor: int | None) -> None:
-        self._batch = batch
-        self._frame_count = scene.frame_count
-        self._size = size
-        self._actor = actor
-
-    @cached_property
-    def _masks(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        if self._actor is None:
-            return np.zeros((self._frame_count, self._size, self._size), dtype=np.bool_)
-        _, masks = render(self._batch, torch.arange(self._frame_count)[None], self._size)
-        return np.ascontiguousarray(masks[0, :, self._actor].cpu().numpy())
-
-    def __getitem__(self, index: int) -> Mask:
-        if not 0 <= index < self._frame_count:
-            raise KeyError(index)
-        mask: Mask = self._masks[index]
-        return mask
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(self._frame_count))
-
-    def __len__(self) -> int:
-        return self._frame_count
+    def _pictures(self, indices: Sequence[int]) -> tuple[Tensor, Tensor]:
+        frames, masks = render(self._batch, torch.tensor([list(indices)]), self.size)
+        return frames[0], masks[0]
 
 
 class ShapesWorld:
@@ -155,12 +99,3 @@ class ShapesWorld:
             kind=kind,
             object_count=len(scene.cast),
         )
-
-
-def seed_of_key(key: str) -> int:
-    """The seed behind a sample's key."""
-    split, _, rest = key.partition("/")
-    kind, _, number = rest.partition("/")
-    if not number.isdigit():
-        raise LocaterError(f"{key!r} is no key of the shapes world; one looks like 'test/motion/000123'.")
-    return video_seed(split, kind, int(number))

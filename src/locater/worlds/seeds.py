@@ -36,3 +36,12 @@ def parts_of_seed(seed: int) -> tuple[str, str, int]:
     split, rest = divmod(seed, SEEDS_PER_SPLIT)
     number, kind = divmod(rest, len(KINDS))
     return SPLITS[split], KINDS[kind], number
+
+
+def seed_of_key(key: str) -> int:
+    """The seed behind a sample's key."""
+    split, _, rest = key.partition("/")
+    kind, _, number = rest.partition("/")
+    if not number.isdigit():
+        raise LocaterError(f"{key!r} is no key of a world's sample; one looks like 'test/motion/000123'.")
+    return video_seed(split, kind, int(number))

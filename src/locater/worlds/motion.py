@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from locater.worlds.cast import Array, Event
-from locater.worlds.shapes.looks import OCCLUDER, PANEL, ROUND, ROUND_TEXTURES
 
 JUMP_HEIGHT = 0.17
 FALL_DEPTH = 0.30
 DART_LENGTH = 0.26
 BOUNCE_LOW, BOUNCE_HIGH = 0.12, 0.88  # fast objects turn back here
+
+OCCLUDER = "wall"  # the occluder's noun
+OUTER_RADIUS = 1.2  # in nominal radii: nothing of a reach of 1 goes farther
 
 # How far an event leads an object to the left, right, up and down.
 ROOM = {
@@ -29,7 +31,7 @@ class Actor:
     """One object of a scene: looks, and what it does; rates are per video, `x` and `y` hold at its middle."""
 
     colour: str
-    shape: str
+    shape: str  # what it is: a shape's name, a cut-out's noun
     texture: str
     radius: float
     angle: float = 0.0
@@ -43,21 +45,16 @@ class Actor:
     room: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)  # kept free: left, right, up, down
     extent: tuple[float, float] = (0.0, 0.0)  # of the panel: half its width and height
     is_in_front: bool = False  # of the wall
-
-    @property
-    def is_occluder(self) -> bool:
-        """Whether this is the wall."""
-        return self.shape == PANEL
+    is_occluder: bool = False  # the wall
+    shows_turning: bool = True  # whether its angle can be seen
+    reach: float = 1.0  # how far it sticks out: 1 for what is about as wide as high
+    picture: int = -1  # the composed world's: its cut-out's number in the pack
+    is_mirrored: bool = False
 
     @property
     def noun(self) -> str:
         """What sentences call it."""
         return OCCLUDER if self.is_occluder else self.shape
-
-    @property
-    def shows_turning(self) -> bool:
-        """Whether its angle can be seen."""
-        return self.shape not in ROUND or self.texture in ROUND_TEXTURES
 
 
 def poses(actors: Sequence[Actor], frame_count: int) -> Array:

@@ -1,28 +1,76 @@
-"""Puts actors on the stage so that one kind of sentence has something to say; `scene` checks what comes out.
+"""Puts actors on the stage so that one kind of sentence has something to say; `casting` checks what comes out.
 
 Twins share colour, shape, texture, size and angle with the referent. Their places are drawn alike, so that none of
 them can be told from the referent by where it stands.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Protocol
 
 from locater.worlds.cast import Event
 from locater.worlds.claims import DIRECTIONS, EARLY_EVENTS, LATE_EVENTS, RELATIONS, SUPERLATIVE_PLACES, Claim, Looks
+from locater.worlds.motion import OUTER_RADIUS, ROOM, Actor
 from locater.worlds.sentences import Attributes
-from locater.worlds.shapes.looks import PANEL, RADII, Wardrobe
-from locater.worlds.shapes.motion import ROOM, Actor
 
 Room = tuple[float, float, float, float]
-SAID: tuple[tuple[Attributes, float], ...] = (
-    (("noun", "colour"), 0.55),
-    (("noun",), 0.15),
-    (("noun", "colour", "texture"), 0.12),
-    (("colour",), 0.08),
-    ((), 0.10),
-)
+
+
+class Wardrobe(Protocol):
+    """Who can appear in a world, and how sentences call them; it draws from the scene's own random numbers."""
+
+    @property
+    def radii(self) -> Mapping[str, tuple[float, float]]:
+        """From and to for small, medium and large."""
+        ...
+
+    @property
+    def growing_radii(self) -> tuple[float, float]:
+        """The smallest radius of what grows or shrinks, and the ratio of the largest to it."""
+        ...
+
+    @property
+    def crowd(self) -> tuple[int, int]:
+        """Fewest and most actors."""
+        ...
+
+    @property
+    def least_others(self) -> int:
+        """Distractors beside the referent and its twins, at least."""
+        ...
+
+    @property
+    def superlative_share(self) -> float:
+        """How many sentences on size compare ("the larger dog") rather than state ("the large dog")."""
+        ...
+
+    @property
+    def panel_shape(self) -> str:
+        """The wall's shape."""
+        ...
+
+    @property
+    def panel_texture(self) -> str:
+        """The wall's texture."""
+        ...
+
+    def referent(self, turns: bool = False) -> Actor:
+        """The referent without its size; `turns`: one whose turning can be seen."""
+        ...
+
+    def other(self, referent: Actor) -> Actor:
+        """Another object, often with something in common, never mistaken for the referent."""
+        ...
+
+    def twin(self, actor: Actor, exact: bool) -> Actor:
+        """Another object with the same words; `exact`: in all its looks the same."""
+        ...
+
+    def attempts(self, topic: str) -> list[Attributes]:
+        """Attributes to say, best first."""
+        ...
 
 
 @dataclass
@@ -44,31 +92,22 @@ def stage(kind: str, rng: Random, wardrobe: Wardrobe) -> Stage:
     return _STAGES[kind](rng, wardrobe)
 
 
-def attempts(rng: Random) -> list[Attributes]:
-    """Attributes to say, the first one at random, then ever more of them."""
-    first = rng.choices([said for said, _ in SAID], [weight for _, weight in SAID])[0]
-    return [first, ("noun", "colour"), ("noun", "colour", "texture"), ("noun", "colour", "texture", "size")]
-
-
 # ---- Actors ----------------------------------------------------------------------------------------------------------
 
 
-def _actor(rng: Random, looks: tuple[str, str, str], size: str = "") -> Actor:
+def _sized(rng: Random, wardrobe: Wardrobe, actor: Actor, size: str = "") -> Actor:
     if not size:
         size = rng.choices(("small", "medium", "large"), (0.25, 0.5, 0.25))[0]
-    colour, shape, texture = looks
-    return Actor(colour, shape, texture, rng.uniform(*RADII[size]), angle=rng.uniform(-0.35, 0.35))
+    actor.radius, actor.angle = rng.uniform(*wardrobe.radii[size]), rng.uniform(-0.35, 0.35)
+    return actor
 
 
-def _twin(actor: Actor) -> Actor:
-    return replace(actor, events=list(actor.events))
-
-
-def _others(rng: Random, wardrobe: Wardrobe, actors: list[Actor], most: int = 5, least: int = 3) -> list[Actor]:
-    """Distractors with the referent's colour or shape, or neither, up to `least` to `most` actors in all."""
-    referent = actors[0]
-    count = max(rng.choice((least, (least + most) // 2, most)) - len(actors), 1)
-    return [_actor(rng, wardrobe.other(referent.colour, referent.shape)) for _ in range(count)]
+def _others(rng: Random, wardrobe: Wardrobe, actors: list[Actor], fewer: int = 0) -> list[Actor]:
+    """Distractors with the referent's colour or shape, or neither; `fewer` than the world's most in all."""
+    least, most = wardrobe.crowd
+    most -= fewer
+    count = max(rng.choice((least, (least + most) // 2, most)) - len(actors), wardrobe.least_others)
+    return [_sized(rng, wardrobe, wardrobe.other(actors[0])) for _ in range(count)]
 
 
 def _idle(rng: Random, actor: Actor, drift: float = 0.1) -> None:
@@ -113,7 +152,7 @@ def _bounds(actor: Actor) -> tuple[float, float, float, float]:
     """Where its middle place may be: x from, to, y from, to."""
     if actor.bounces:
         return 0.12, 0.88, 0.12, 0.88
-    edge = actor.radius * math.exp(abs(actor.growth) / 2) + 0.015
+    edge = actor.radius * actor.reach * math.exp(abs(actor.growth) / 2) + 0.015
     along, down = abs(actor.velocity[0]) / 2, abs(actor.velocity[1]) / 2
     left, right, up, low = actor.room
     return edge + along + left, 1 - edge - along - right, edge + down + up, 1 - edge - down - low
@@ -155,33 +194,30 @@ def _place(rng: Random, actors: list[Actor], placed: list[Actor]) -> None:
 
 
 def _appearance(rng: Random, wardrobe: Wardrobe) -> Stage:
-    actors = [_actor(rng, wardrobe.referent())]
+    actors = [_sized(rng, wardrobe, wardrobe.referent())]
     actors += _others(rng, wardrobe, actors)
     for actor in actors:
         _idle(rng, actor, drift=rng.uniform(0.05, 0.25))
     for actor in actors[1:]:
         _maybe_event(rng, actor, 0.2)
     _place(rng, actors, [])
-    said: list[Attributes] = [("noun", "colour"), ("noun",), ("colour",), ("noun", "texture"), ("colour", "texture")]
-    first = rng.choice([*said, ("noun", "colour", "texture"), ("size", "noun", "colour")])
-    return Stage(actors, None, [first, ("noun", "colour"), ("noun", "colour", "texture")])
+    return Stage(actors, None, wardrobe.attempts("appearance"))
 
 
 def _size(rng: Random, wardrobe: Wardrobe) -> Stage:
     size = rng.choice(("small", "large"))
-    referent = _actor(rng, wardrobe.referent(), size)
+    referent = _sized(rng, wardrobe, wardrobe.referent(), size)
     other_size = rng.choice(("medium", "large") if size == "small" else ("small", "medium"))
-    twin = replace(referent, radius=rng.uniform(*RADII[other_size]))
+    twin = replace(wardrobe.twin(referent, exact=False), radius=rng.uniform(*wardrobe.radii[other_size]))
     actors = [referent, twin]
     actors += _others(rng, wardrobe, actors)
     for actor in actors:
         _idle(rng, actor)
     _place(rng, actors, [])
-    if rng.random() < 0.3:
+    if rng.random() < wardrobe.superlative_share:
         claim = Claim("size", "smallest" if size == "small" else "largest")
-        return Stage(actors, claim, [("noun",), ("noun", "colour")], 0)
-    first = rng.choice((("size", "noun"), ("size", "colour"), ("size", "noun", "colour")))
-    return Stage(actors, None, [first, ("size", "noun", "colour"), ("size", "noun", "colour", "texture")])
+        return Stage(actors, claim, wardrobe.attempts("superlative"), 0)
+    return Stage(actors, None, wardrobe.attempts("size"))
 
 
 def _position(rng: Random, wardrobe: Wardrobe) -> Stage:
@@ -190,11 +226,11 @@ def _position(rng: Random, wardrobe: Wardrobe) -> Stage:
         name = rng.choice(("top_left", "top_right", "bottom_left", "bottom_right"))
     elif name == "superlative":
         name = rng.choice(tuple(SUPERLATIVE_PLACES))
-    referent = _actor(rng, wardrobe.referent(), rng.choice(("small", "medium")))
+    referent = _sized(rng, wardrobe, wardrobe.referent(), rng.choice(("small", "medium")))
     if rng.random() < 0.3 and referent.shows_turning:
         referent.spin = rng.uniform(4.5, 7.0)
     twin_count = rng.choice((1, 1, 2))
-    actors = [referent, *(_twin(referent) for _ in range(twin_count))]
+    actors = [referent, *(wardrobe.twin(referent, exact=False) for _ in range(twin_count))]
     actors += _others(rng, wardrobe, actors)
     for actor in actors[1 + twin_count :]:
         _idle(rng, actor, drift=0.05)
@@ -210,14 +246,14 @@ def _position(rng: Random, wardrobe: Wardrobe) -> Stage:
     if not _fits(referent):
         raise CrowdedError
     _place(rng, actors[1:], [referent])
-    return Stage(actors, Claim("position", name), attempts(rng), twin_count)
+    return Stage(actors, Claim("position", name), wardrobe.attempts("position"), twin_count)
 
 
 def _relation(rng: Random, wardrobe: Wardrobe) -> Stage:
     name = rng.choice((*RELATIONS, "next_to"))
-    referent = _actor(rng, wardrobe.referent(), rng.choice(("small", "medium")))
-    twin = _twin(referent)
-    anchor = _actor(rng, wardrobe.other(referent.colour, referent.shape), rng.choice(("small", "medium")))
+    referent = _sized(rng, wardrobe, wardrobe.referent(), rng.choice(("small", "medium")))
+    twin = wardrobe.twin(referent, exact=False)
+    anchor = _sized(rng, wardrobe, wardrobe.other(referent), rng.choice(("small", "medium")))
     actors = [referent, twin]
     others = _others(rng, wardrobe, [*actors, anchor])
     for actor in (*actors, anchor, *others):
@@ -239,7 +275,7 @@ def _relation(rng: Random, wardrobe: Wardrobe) -> Stage:
         raise CrowdedError
     _place(rng, others, [referent, twin, anchor])
     said = Looks(noun=anchor.shape, colour=anchor.colour if rng.random() < 0.7 else "")
-    return Stage([*actors, anchor, *others], Claim("relation", name, said), attempts(rng), 1)
+    return Stage([*actors, anchor, *others], Claim("relation", name, said), wardrobe.attempts("relation"), 1)
 
 
 def _motion(rng: Random, wardrobe: Wardrobe) -> Stage:
@@ -247,8 +283,10 @@ def _motion(rng: Random, wardrobe: Wardrobe) -> Stage:
     name = rng.choice((*(f"moves_{way}" for way in ways), *ways, "fast", "slow", "still", "still"))
     name = {"left": "spinning", "right": "growing", "up": "shrinking", "down": "spinning"}.get(name, name)
     size = rng.choice(("small", "medium"))
-    referent = _actor(rng, wardrobe.referent(turns=name == "spinning"), "medium" if name.endswith("ing") else size)
-    twin = _twin(referent)
+    referent = _sized(
+        rng, wardrobe, wardrobe.referent(turns=name == "spinning"), "medium" if name.endswith("ing") else size
+    )
+    twin = wardrobe.twin(referent, exact=True)
     if name.startswith("moves_"):
         way = name.removeprefix("moves_")
         _move(referent, way, rng.uniform(0.18, 0.28))
@@ -272,7 +310,8 @@ def _motion(rng: Random, wardrobe: Wardrobe) -> Stage:
     else:
         sign = 1 if name == "growing" else -1
         # Both sizes are drawn alike and widely, else the larger one at the end would be the growing one.
-        referent.radius, twin.radius = (0.08 * 1.85 ** rng.random() for _ in range(2))
+        smallest, ratio = wardrobe.growing_radii
+        referent.radius, twin.radius = (smallest * ratio ** rng.random() for _ in range(2))
         referent.growth = sign * math.log(rng.uniform(1.55, 1.8))
         if rng.random() < 0.25:
             twin.growth = -referent.growth
@@ -285,7 +324,7 @@ def _motion(rng: Random, wardrobe: Wardrobe) -> Stage:
         else:
             _idle(rng, actor)
     _place_twins_first(rng, actors, others)
-    return Stage(actors + others, Claim("motion", name), attempts(rng), 1)
+    return Stage(actors + others, Claim("motion", name), wardrobe.attempts("motion"), 1)
 
 
 def _move(actor: Actor, way: str, length: float) -> None:
@@ -310,10 +349,10 @@ def _late_event(rng: Random, wardrobe: Wardrobe) -> Stage:
 def _event_stage(rng: Random, wardrobe: Wardrobe, when: str, names: tuple[str, ...]) -> Stage:
     name = rng.choice(names)
     turns = name == "spin"
-    referent = _actor(rng, wardrobe.referent(turns), rng.choice(("small", "medium")))
+    referent = _sized(rng, wardrobe, wardrobe.referent(turns), rng.choice(("small", "medium")))
     angle, drift = rng.uniform(0, 2 * math.pi), rng.choice((0.0, 0.06, 0.12))
     referent.velocity = (drift * math.cos(angle), drift * math.sin(angle))
-    twin = _twin(referent)
+    twin = wardrobe.twin(referent, exact=True)
     _add_event(referent, _event(rng, name, when))
     if rng.random() < 0.35:  # the twin does something else, at the same time
         other = rng.choice([event for event in names if event != name and {event, name} != {"swell", "grow"}])
@@ -326,27 +365,29 @@ def _event_stage(rng: Random, wardrobe: Wardrobe, when: str, names: tuple[str, .
         _idle(rng, actor)
         _maybe_event(rng, actor, 0.4)
     _place_twins_first(rng, actors, others)
-    return Stage(actors + others, Claim(f"{when}_event", name), attempts(rng), 1)
+    return Stage(actors + others, Claim(f"{when}_event", name), wardrobe.attempts(f"{when}_event"), 1)
 
 
 def _occlusion(rng: Random, wardrobe: Wardrobe) -> Stage:
     """The referent passes behind a wall; its twin, if any, passes in front of it or stays at one side."""
-    referent = _actor(rng, wardrobe.referent(), "small")
+    referent = _sized(rng, wardrobe, wardrobe.referent(), "small")
     referent.radius *= rng.uniform(1.0, 1.2)
     upright = rng.random() < 0.5  # whether the wall stands upright and is passed sideways
-    half_width = 1.2 * referent.radius + rng.uniform(0.045, 0.075)
+    outer = OUTER_RADIUS * referent.reach * referent.radius
+    half_width = outer + rng.uniform(0.045, 0.075)
     half_length = rng.uniform(0.24, 0.36)
-    wall = Actor("", PANEL, "checkered", 1.0, x=rng.uniform(0.44, 0.56), y=rng.uniform(0.4, 0.6))
+    wall = Actor("", wardrobe.panel_shape, wardrobe.panel_texture, 1.0, is_occluder=True)
+    wall.x, wall.y = rng.uniform(0.44, 0.56), rng.uniform(0.4, 0.6)
     wall.extent = (half_width, half_length) if upright else (half_length, half_width)
     if not upright:
         wall.x, wall.y = wall.y, wall.x
     along = rng.choice((-1, 1)) * rng.uniform(0.68, 0.74)
-    reach = half_length - 1.25 * referent.radius
+    reach = half_length - 1.25 * referent.reach * referent.radius
     crossing = (wall.y if upright else wall.x) + rng.uniform(-reach, reach)
     referent.velocity = (along, 0.0) if upright else (0.0, along)
     referent.x, referent.y = (0.5, crossing) if upright else (crossing, 0.5)
     says_so = rng.random() < 0.5
-    twins = [_twin(referent)] if says_so else []
+    twins = [wardrobe.twin(referent, exact=True)] if says_so else []
     is_in_front = rng.random() < 0.5
     for twin in twins:
         edge = referent.radius + 0.02
@@ -359,12 +400,17 @@ def _occlusion(rng: Random, wardrobe: Wardrobe) -> Stage:
             twin.velocity = (0.0, 0.0)
             _place(rng, [twin], [])
     actors = [referent, *twins]
-    others = _others(rng, wardrobe, actors, most=4)
+    others = _others(rng, wardrobe, actors, fewer=1)
     for actor in others:
         _idle(rng, actor)
         actor.is_in_front = rng.random() < 0.5
     _place(rng, others, [] if is_in_front else twins)
-    return Stage([*actors, *others, wall], Claim("occlusion", "hidden") if says_so else None, attempts(rng), len(twins))
+    return Stage(
+        [*actors, *others, wall],
+        Claim("occlusion", "hidden") if says_so else None,
+        wardrobe.attempts("occlusion"),
+        len(twins),
+    )
 
 
 _STAGES: dict[str, Callable[[Random, Wardrobe], Stage]] = {

@@ -1,0 +1,123 @@
+"""What things are called, which broader noun is also true of them, and which other nouns might be.
+
+Two sources may call one thing by two names, or a thing by a broader one. A noun that is neither clearly true nor
+clearly false of an object is doubtful, and no sentence with it is asked where that object is.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+# Canonical noun: the ways to say it. A noun that is not here is said as it is.
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "airplane": ("airplane", "plane"),
+    "bicycle": ("bicycle", "bike"),
+    "car": ("car", "car", "automobile"),
+    "cell phone": ("cell phone", "phone"),
+    "couch": ("couch", "sofa"),
+    "motorcycle": ("motorcycle", "motorbike"),
+    "person": ("person", "person", "human"),
+    "tv": ("tv", "television"),
+}
+_BROADER: Mapping[str, tuple[str, ...]] = {
+    "animal": (
+        *("bird", "cat", "dog", "horse", "sheep", "cow", "elephant", "bear", "zebra", "giraffe"),
+        *("lion", "tiger", "monkey", "rabbit", "fox", "goat", "pig", "deer"),
+    ),
+    "vehicle": ("car", "truck", "bus", "train", "motorcycle", "bicycle", "airplane", "boat"),
+}
+_BROADER_OF = {noun: broader for broader, nouns in _BROADER.items() for noun in nouns}
+BROADEST = frozenset(_BROADER)
+_PEOPLE = frozenset(
+    (
+        *("person", "people", "human", "man", "men", "woman", "women", "boy", "girl", "child", "kid", "baby"),
+        *("adult", "lady", "guy", "player", "rider", "skier", "surfer"),
+    )
+)
+# Names that say something else than what the thing is: sides, colours, states.
+_UNFIT = frozenset(
+    (
+        *("left", "right", "up", "down", "upper", "lower", "top", "bottom", "middle", "big", "small", "large"),
+        *("little", "button", "sign", "symbol", "mark", "face", "clock", "input", "arrow", "keycap", "flag"),
+        *("red", "orange", "yellow", "green", "cyan", "blue", "purple", "pink", "white", "black", "brown", "gray"),
+        *("grey", "golden", "with", "without", "and", "of", "at", "on", "in", "the", "moving", "still", "fast", "slow"),
+    )
+)
+# WordNet numbers of ImageNet's dogs, cats and birds: there a photograph's name is a breed.
+_SYNSET_RANGES = (
+    (2085620, 2113978, "dog"),
+    (2123045, 2124075, "cat"),
+    (1514668, 1622779, "bird"),
+    (1795545, 2058221, "bird"),
+)
+
+
+def plain(name: str) -> str:
+    """A file's or category's name as words: lower-case, single spaces."""
+    return " ".join(re.sub(r"[^a-z0-9'\- ]+", " ", name.lower().replace("_", " ")).split())
+
+
+def broader_nouns(noun: str, kind_of: str = "") -> tuple[str, ...]:
+    """Nouns that are true of everything called `noun`, nearest first; `kind_of` is one its source knows."""
+    found = [kind_of] if kind_of and kind_of != noun else []
+    nearest = found[-1] if found else noun
+    if nearest in _BROADER_OF:
+        found.append(_BROADER_OF[nearest])
+    return tuple(found)
+
+
+def is_fit(name: str) -> bool:
+    """Whether a name can stand as a noun in any sentence."""
+    words = name.split()
+    return 0 < len(words) <= 3 and not any(word in _UNFIT or any(c.isdigit() for c in word) for word in words)
+
+
+def is_person(noun: str) -> bool:
+    """Whether it names people: their clothes have colours, which are not theirs."""
+    return not _PEOPLE.isdisjoint(noun.split())
+
+
+def nouns_of_photograph(stem: str) -> tuple[str, ...]:
+    """What a photograph without annotations shows, as far as its file's name tells (`n02084071_dog`)."""
+    match = re.match(r"n(\d{8})_(?:\d+_)?(.+)", stem)
+    name = plain(re.sub(r"[\d\-]+", " ", match[2] if match else stem))
+    found = [name] if name else []
+    if match:
+        found += [noun for low, high, noun in _SYNSET_RANGES if low <= int(match[1]) <= high]
+    return tuple(dict.fromkeys(found))
+
+
+class Nouns:
+    """Every noun of a pack, and which of them may be true of what is called otherwise."""
+
+    def __init__(self, broader: Mapping[str, tuple[str, ...]]) -> None:
+        self.broader = dict(broader)
+        for nouns in broader.values():
+            for noun in nouns:
+                self.broader.setdefault(noun, broader_nouns(noun))
+        self._by_word: dict[str, set[str]] = {}
+        for noun in self.broader:
+            for word in _words(noun):
+                self._by_word.setdefault(word, set()).add(noun)
+        self._doubts: dict[str, frozenset[str]] = {}
+
+    def doubtful(self, noun: str) -> frozenset[str]:
+        """The nouns that may or may not be true of a thing called `noun`."""
+        if noun not in self._doubts:
+            known = self.broader.get(noun, broader_nouns(noun))
+            near: set[str] = set()
+            for word in _words(noun):
+                near |= self._by_word.get(word, set())
+            narrower = {other for other, broader in self.broader.items() if noun in broader}
+            self._doubts[noun] = frozenset((near | narrower) - {noun, *known})
+        return self._doubts[noun]
+
+    def said(self) -> dict[str, tuple[str, ...]]:
+        """Each noun with the ways to say it."""
+        return {noun: SYNONYMS.get(noun, (noun,)) for noun in sorted(self.broader)}
+
+
+def _words(noun: str) -> Iterable[str]:
+    """What a noun has in common with others that may mean the same: its words, its synonyms', people, plurals."""
+    words = {word for text in (noun, *SYNONYMS.get(noun, ())) for word in text.split()}
+    words |= {word.removesuffix("s") for word in words}
+    return words | ({"person"} if words & _PEOPLE else set())

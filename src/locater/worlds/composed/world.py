@@ -1,0 +1,101 @@
+"""The composed world as a dataset: balanced over kinds, every video made from the pack and its seed alone."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from locater.errors import LocaterError
+from locater.records import Mask, Sample, SampleInfo
+from locater.worlds.composed.pack import Pack
+from locater.worlds.composed.render import SceneBatch, render, slot_of
+from locater.worlds.composed.scene import Scene, Studio
+from locater.worlds.composed.textures import Textures
+from locater.worlds.drawn import DrawnVideo
+from locater.worlds.seeds import KINDS, parts_of_seed, seed_of_key, video_seed
+
+
+class ComposedVideo(DrawnVideo):
+    """A composed scene's frames, drawn as they are asked for."""
+
+    def __init__(self, scene: Scene, textures: Textures, size: int) -> None:
+        self.scene = scene
+        self._textures = textures
+        self._batch = SceneBatch.of([scene])
+        super().__init__(f"composed-{scene.seed}", size, scene.frame_count, scene.frames_per_second, self._pictures)
+
+    def masks_of(self, actor: int | None) -> Mapping[int, Mask]:
+        """The visible masks of one of the scene's actors in every frame; None: empty."""
+        return self.masks(None if actor is None else slot_of(self.scene, actor))
+
+    def _pictures(self, indices: Sequence[int]) -> tuple[Tensor, Tensor]:
+        frames, masks = render(self._batch, self._textures, torch.tensor([list(indices)]), self.size)
+        return frames[0], masks[0]
+
+
+class ComposedWorld:
+    """`count` videos of one split of a pack, one question each, the kinds in turn; a `records.Dataset`."""
+
+    def __init__(
+        self,
+        pack: Pack | str | Path,
+        split: str = "test",
+        count: int = 900,
+        size: int = 128,
+        kinds: Sequence[str] = KINDS,
+        frame_count: int = 32,
+        frames_per_second: float = 8.0,
+        device: str | torch.device = "cpu",
+    ) -> None:
+        if not kinds:
+            raise LocaterError(f"a world needs at least one kind of sentence; choose from {', '.join(KINDS)}.")
+        self.pack = pack if isinstance(pack, Pack) else Pack(pack)
+        self.split = split
+        self.size = size
+        self.frame_count = frame_count
+        self.frames_per_second = frames_per_second
+        self.studio = Studio(self.pack)
+        self._device = device
+        self._seeds = [video_seed(split, kinds[index % len(kinds)], index // len(kinds)) for index in range(count)]
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+        return f"composed-{self.split}"
+
+    def samples(self) -> Sequence[SampleInfo]:
+        """Every question, the kinds in turn; key `test/motion/000123` is the 123rd motion video of the test split."""
+        return self._samples
+
+    @cached_property
+    def _samples(self) -> tuple[SampleInfo, ...]:
+        return tuple(self._info(self.scene(seed)) for seed in self._seeds)
+
+    @cached_property
+    def _textures(self) -> Textures:
+        return Textures(self.pack, self._device)
+
+    def load(self, info: SampleInfo) -> Sample:
+        """One question's frames and masks, drawn lazily; every frame is annotated."""
+        video = self.video(seed_of_key(info.key))
+        return Sample(info, video, video.masks_of(video.scene.referent))
+
+    def scene(self, seed: int) -> Scene:
+        """The scene of any seed (`seeds.video_seed`), at this world's length."""
+        return self.studio.scene(seed, self.frame_count, self.frames_per_second)
+
+    def video(self, seed: int) -> ComposedVideo:
+        """The frames of any seed."""
+        return ComposedVideo(self.scene(seed), self._textures, self.size)
+
+    def _info(self, scene: Scene) -> SampleInfo:
+        split, kind, number = parts_of_seed(scene.seed)
+        return SampleInfo(
+            key=f"{split}/{kind}/{number:06d}",
+            video=f"composed-{scene.seed}",
+            expression=scene.expression,
+            kind=kind,
+            object_count=len(scene.actor_of_member),
+        )

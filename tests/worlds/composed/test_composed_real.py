@@ -1,0 +1,40 @@
+"""The composed world on real pictures, where they are at hand."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from locater.worlds.composed import ComposedWorld, Limits, Sources, compose
+from locater.worlds.composed.scene import check
+from locater.worlds.seeds import KINDS, video_seed
+
+DATA = Path(os.environ.get("LOCATER_DATA", Path(__file__).parents[4] / "shared" / "data"))
+pytestmark = pytest.mark.skipif(not (DATA / "coco_subset").is_dir(), reason=f"no sample data in {DATA}")
+
+
+def test_real_photographs_make_scenes(tmp_path: Path) -> None:
+    content = json.loads((DATA / "coco_subset" / "instances.json").read_text())
+    content["images"] = content["images"][:70]
+    kept = {image["id"] for image in content["images"]}
+    content["annotations"] = [each for each in content["annotations"] if each["image_id"] in kept]
+    (tmp_path / "instances.json").write_text(json.dumps(content))
+    (tmp_path / "pets").mkdir()
+    for path in sorted((DATA / "pets" / "images").glob("[Bb]*_1*.jpg"))[:40]:
+        (tmp_path / "pets" / path.name).symlink_to(path)
+    made = compose(
+        Sources(
+            coco=[(tmp_path / "instances.json", DATA / "coco_subset" / "images")],
+            masks=[("breeds", tmp_path / "pets", DATA / "pets" / "trimaps")],
+        ),
+        tmp_path / "pack",
+        limits=Limits(cutout_side=96, photograph_side=128),
+    )
+    assert made.cutouts > 40 and made.photographs > 80 and made.megabytes < 3
+    world = ComposedWorld(tmp_path / "pack", "train", size=64)
+    for kind in KINDS:
+        for number in range(3):
+            assert check(world.scene(video_seed("train", kind, number)))
+    video = world.video(video_seed("train", "position", 0))
+    assert video.masks_of(video.scene.referent)[5].any()

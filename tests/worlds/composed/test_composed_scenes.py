@@ -1,0 +1,209 @@
+"""What every composed scene promises: one referent or none, true masks, equal twins, splits that stay apart."""
+
+import pickle
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from composed_sources import small_pack
+
+from locater.config import TrainingConfig
+from locater.errors import LocaterError
+from locater.records import Mask
+from locater.training.composed_data import ComposedData
+from locater.training.sources import open_data
+from locater.worlds.composed import ComposedVideo, ComposedWorld, Scene, Studio, Textures, draw_batch, plan_batch
+from locater.worlds.composed.render import render
+from locater.worlds.composed.scene import check
+from locater.worlds.grammar import MOST_WORDS
+from locater.worlds.seeds import KINDS, video_seed
+
+SIZE = 48
+
+
+def scenes(kind: str, count: int, split: str = "train") -> list[Scene]:
+    studio = Studio(small_pack())
+    return [studio.scene(video_seed(split, kind, number)) for number in range(count)]
+
+
+def videos(kind: str, count: int) -> Iterator[ComposedVideo]:
+    world = ComposedWorld(small_pack(), "train", size=64)
+    for number in range(count):
+        yield world.video(video_seed("train", kind, number))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_sentence_has_one_referent_or_none(kind: str) -> None:
+    studio = Studio(small_pack())
+    words = set(studio.lexicon.vocabulary())
+    sentences = set()
+    for scene in scenes(kind, 40):
+        assert check(scene)
+        assert (scene.referent is None) == (kind == "absent")
+        said = scene.expression.split()
+        assert set(said) <= words and len(said) <= MOST_WORDS and scene.expression == scene.expression.lower()
+        cutouts = [actor for actor in scene.actors[scene.thing_count :] if not actor.is_occluder]
+        assert len(cutouts) <= 5 and len(scene.actor_of_member) >= 1
+        sentences.add(scene.expression)
+    assert len(sentences) > 15
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_seed_same_scene(kind: str) -> None:
+    for one, two in zip(scenes(kind, 3), scenes(kind, 3), strict=True):
+        assert (one.expression, one.referent, one.actors, one.view) == (
+            two.expression,
+            two.referent,
+            two.actors,
+            two.view,
+        )
+        np.testing.assert_array_equal(one.poses, two.poses)
+        np.testing.assert_array_equal(one.touches.cutouts, two.touches.cutouts)
+
+
+def test_a_video_looks_the_same_in_any_batch() -> None:
+    studio, textures = Studio(small_pack()), Textures(small_pack())
+    whole = draw_batch(plan_batch(studio, range(6), clip_frames=2, global_frames=2), textures, SIZE)
+    part = draw_batch(plan_batch(studio, [4, 2], clip_frames=2, global_frames=2), Textures(small_pack()), SIZE)
+    for row, other in ((4, 0), (2, 1)):
+        assert whole.expressions[row] == part.expressions[other]
+        assert torch.equal(whole.masks[row], part.masks[other])
+        torch.testing.assert_close(whole.frames[row], part.frames[other], atol=1e-5, rtol=0)
+
+
+def test_twins_are_the_same_cut_out_and_only_the_claim_tells_them_apart() -> None:
+    mirrored = 0
+    for kind in ("motion", "early_event", "late_event"):
+        for scene in scenes(kind, 30):
+            if scene.referent is None or scene.referent < scene.thing_count:
+                continue
+            assert len(scene.twins) == 1
+            referent, twin = scene.actors[scene.referent], scene.actors[scene.twins[0]]
+            assert referent.picture == twin.picture
+            touches = scene.touches.cutouts
+            first, second = scene.referent - scene.thing_count, scene.twins[0] - scene.thing_count
+            np.testing.assert_array_equal(touches[first], touches[second])
+            mirrored += referent.is_mirrored != twin.is_mirrored
+    assert mirrored > 10
+
+
+def test_positions_and_directions_hold_for_the_masks() -> None:
+    checked = 0
+    for kind in ("position", "motion"):
+        for video in videos(kind, 25):
+            scene = video.scene
+            claim = scene.description.claim
+            assert claim is not None and scene.referent is not None
+            masks = video.masks_of(scene.referent)
+            xs, ys = zip(*(centroid(masks[frame]) for frame in (0, 31)), strict=True)
+            if claim.name in ("left", "right"):
+                checked += 1
+                assert all((x < 0.5) == (claim.name == "left") for x in xs), scene.expression
+            elif claim.name in ("top", "bottom"):
+                checked += 1
+                assert all((y < 0.5) == (claim.name == "top") for y in ys), scene.expression
+            elif claim.name in ("moves_left", "moves_right"):
+                checked += 1
+                moved = (xs[1] - xs[0]) - (scene.camera[31, 0] - scene.camera[0, 0])
+                assert (moved < 0) == (claim.name == "moves_left"), scene.expression
+    assert checked > 8
+
+
+def test_masks_are_disjoint_agree_with_the_pixels_and_absent_ones_are_empty() -> None:
+    studio, textures = Studio(small_pack()), Textures(small_pack())
+    weights = {kind: 1.0 for kind in KINDS if kind not in ("early_event", "late_event")}
+    plan = plan_batch(studio, range(40), clip_frames=2, global_frames=1, kind_weights=weights)
+    batch = draw_batch(plan, textures, 64)
+    assert (plan.referents < 0).any()
+    assert batch.masks[plan.referents < 0].sum() == 0
+    assert (batch.masks[plan.referents >= 0].sum(dim=(1, 2, 3)) > 0).all()
+    _, masks = render(plan.scenes, textures, plan.indices, 64)
+    assert masks.sum(dim=2).max() == 1
+    green = [
+        scene
+        for scene in scenes("appearance", 60)
+        if scene.referent is not None and scene.description.looks.colour == "green"
+    ]
+    assert green
+    for scene in green:
+        video = ComposedVideo(scene, textures, 64)
+        assert scene.referent is not None
+        frame = next(iter(video.frames(8))).pixels.astype(int)
+        inside = video.masks_of(scene.referent)[8]
+        red, greenness, blue = frame[inside].mean(axis=0)
+        assert greenness > red + 15 and greenness > blue + 15
+
+
+def test_held_out_things_are_never_seen_in_training() -> None:
+    pack = small_pack()
+    for split in ("train", "validation", "test"):
+        for kind in KINDS:
+            for scene in scenes(kind, 6, split):
+                assert "zebra" not in scene.expression
+                assert pack.photographs[scene.view.photograph].split == split
+                for actor in scene.actors[scene.thing_count :]:
+                    assert actor.is_occluder or pack.cutouts[actor.picture].split == split
+    for scene in scenes("position", 8, "heldout"):
+        assert scene.referent is not None and scene.actors[scene.referent].noun == "zebra"
+
+
+def test_a_photograph_s_own_things_are_asked_about_too() -> None:
+    found = 0
+    for kind in ("appearance", "position"):
+        for video in videos(kind, 30):
+            scene = video.scene
+            if scene.referent is None or scene.referent >= scene.thing_count:
+                continue
+            found += 1
+            mask = video.masks_of(scene.referent)[16]
+            assert mask.mean() > 0.003
+            x, y = centroid(mask)
+            assert (
+                abs(x - scene.poses[scene.referent, 16, 0]) < 0.15
+                and abs(y - scene.poses[scene.referent, 16, 1]) < 0.15
+            )
+    assert found > 5
+
+
+def test_what_passes_behind_the_wall_is_hidden_and_comes_back() -> None:
+    for video in videos("occlusion", 6):
+        assert video.scene.referent is not None
+        areas = [mask.sum() for mask in video.masks_of(video.scene.referent).values()]
+        assert min(areas) <= 0.05 * max(areas) and areas[0] > 0 and areas[-1] > 0
+
+
+def test_the_world_is_a_dataset() -> None:
+    world = ComposedWorld(small_pack(), "test", count=9, size=32)
+    infos = world.samples()
+    assert [info.kind for info in infos] == list(KINDS) and world.name == "composed-test"
+    sample = world.load(infos[4])
+    frames = list(sample.frames.frames(2, 10))
+    assert [frame.index for frame in frames] == [2, 12, 22] and frames[0].pixels.shape == (32, 32, 3)
+    assert sample.masks[0].shape == (32, 32) and len(sample.masks) == 32
+    assert not any(mask.any() for mask in world.load(infos[-1]).masks.values())
+    with pytest.raises(LocaterError, match="at least one kind"):
+        ComposedWorld(small_pack(), kinds=())
+
+
+def test_training_takes_it_by_name() -> None:
+    config = TrainingConfig(clip_frames=2, global_frames=2)
+    data = open_data(f"composed:{small_pack().folder}", 32, config, interval=8)
+    assert isinstance(data, ComposedData) and {"dog", "beagle", "left", "jumps"} <= set(data.words())
+    plan = pickle.loads(pickle.dumps(data)).plan(range(3), 0.0)
+    assert len(pickle.dumps(plan)) < 60_000
+    batch = data.draw(plan, torch.device("cpu"))
+    assert batch.frames.shape == (3, 2, 3, 32, 32) and batch.global_frames.shape == (3, 2, 3, 32, 32)
+    assert batch.frames.min() >= 0 and batch.frames.max() <= 1 and ((batch.masks == 0) | (batch.masks == 1)).all()
+    whole = data.draw(data.validation("late_event", range(2)), torch.device("cpu"))
+    assert whole.frames.shape[1] == 32 and whole.global_frames.shape[1] == 4
+    with pytest.raises(LocaterError, match="kind 'colour'"):
+        open_data(f"composed:{small_pack().folder}", 32, TrainingConfig(kind_weights={"colour": 1.0}), 8)
+    with pytest.raises(LocaterError, match="is no pack"):
+        open_data("composed:/nowhere", 32, config, 8)
+
+
+def centroid(mask: Mask) -> tuple[float, float]:
+    ys, xs = np.nonzero(mask)
+    assert len(xs)
+    return float(xs.mean() + 0.5) / mask.shape[1], float(ys.mean() + 0.5) / mask.shape[0]
