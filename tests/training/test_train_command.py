@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -49,7 +50,7 @@ def test_loss_falls_and_a_killed_run_resumes_to_identical_weights(tmp_path: Path
     whole = run(command(tmp_path / "whole", steps=80, save_every=10))
     assert whole.returncode == 0, whole.stderr
     losses = [event["loss"] for event in events(tmp_path / "whole") if "loss" in event]
-    assert losses[-1] < 0.8 * losses[0]
+    assert statistics.fmean(losses[-3:]) < 0.6 * losses[0]  # the first is the untrained network's
     assert sorted(path.name for path in (tmp_path / "whole" / "validation").iterdir())[0] == "absent.png"
 
     environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}

@@ -108,7 +108,7 @@ class Trainer:
             if listen is not None and self.accelerator.is_main_process and (done % 10 == 0 or done == self.steps):
                 speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
                 listen(Progress(done, self.steps, float(terms["loss"]), speed))
-            if done % 10 == 0 or done == self.steps:
+            if done == 1 or done % 10 == 0 or done == self.steps:
                 record = {name: float(value) for name, value in terms.items()}
                 log.write({"step": done, **record, "rate": self.rate(step)})
                 self.accelerator.log(record, step=done)
