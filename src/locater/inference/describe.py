@@ -21,7 +21,7 @@ def checkpoint_facts(target: str) -> list[tuple[str, str]]:
         (
             "memory",
             f"{config.global_cells} global and {config.local_cells} local cells, write '{config.memory.write}', "
-            f"every {config.memory.interval}th frame",
+            f"one frame in {config.memory.interval} for the global ones",
         ),
         ("decoder", f"{config.decoder.query} query, {config.decoder.readout}, {config.decoder.upsampling}"),
         ("state of a video", f"{state.nbytes / 1e6:.2f} MB an expression, whatever its length"),
