@@ -196,8 +196,7 @@ def preset_values(name: str) -> dict[str, Any]:
     """One preset's settings as plain values, its `extends` chain merged."""
     if name not in preset_names():
         raise LocaterError(f"There is no preset '{name}'; the presets are {', '.join(preset_names())}.")
-    text = (resources.files("locater.presets") / f"{name}.yaml").read_text(encoding="utf-8")
-    own: dict[str, Any] = yaml.safe_load(text) or {}
+    own = _preset_file(name)
     own.pop("about", None)
     parent = own.pop("extends", None)
     return _merged(preset_values(parent), own) if parent else own
@@ -205,8 +204,12 @@ def preset_values(name: str) -> dict[str, Any]:
 
 def preset_about(name: str) -> str:
     """The preset's own one-line description."""
+    return str(_preset_file(name).get("about", ""))
+
+
+def _preset_file(name: str) -> dict[str, Any]:
     text = (resources.files("locater.presets") / f"{name}.yaml").read_text(encoding="utf-8")
-    return str((yaml.safe_load(text) or {}).get("about", ""))
+    return yaml.safe_load(text) or {}
 
 
 def preset(name: str, changes: dict[str, Any] | None = None) -> ModelConfig:

@@ -31,12 +31,21 @@ def atomic_entries(target: Path) -> Iterator[Path]:
         if target.exists() and not target.is_dir():  # now, not after hours of work
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         yield folder
-        for path in folder.rglob("*"):
-            if path.is_file():
-                _sync(path)
+        _sync_all(folder)
         target.mkdir(parents=True, exist_ok=True)
         for entry in sorted(folder.iterdir()):
             _replace(entry, target / entry.name, folder)
+
+
+@contextmanager
+def atomic_folder(target: Path) -> Iterator[Path]:
+    """A folder beside `target` to fill; it takes `target`'s place as a whole on success and is gone on failure."""
+    with _plain_os_errors(target), atomic_folder_beside(target) as scratch:
+        folder = scratch / target.name
+        folder.mkdir()
+        yield folder
+        _sync_all(folder)
+        _replace(folder, target, scratch)
 
 
 @contextmanager
@@ -62,6 +71,12 @@ def _replace(entry: Path, destination: Path, scratch: Path) -> None:
     if destination.is_dir() or (destination.exists() and entry.is_dir()):
         destination.replace(scratch / f"{entry.name}.old")
     entry.replace(destination)
+
+
+def _sync_all(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            _sync(path)
 
 
 def _sync(path: Path) -> None:

@@ -23,7 +23,6 @@ from locater.files import atomic_path
 
 Pixels = npt.NDArray[np.uint8]  # (H, W, 3), RGB
 Mask = npt.NDArray[np.bool_]  # (H, W)
-SoftMask = npt.NDArray[np.float32]  # (H, W) in [0, 1]
 
 
 # ---- Frames ----------------------------------------------------------------------------------------------------------

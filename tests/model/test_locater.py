@@ -62,7 +62,7 @@ def test_the_unrolled_forward_is_the_step_frame_by_frame() -> None:
     texts = ["the dog on the left", "a dog"]
     whole = model(frames, times, frames, times, model.read(texts))
     words = model.text(model.read(texts))
-    state = model.remember(model.fuse(model.visual(frames), times, words), model.start(words))
+    state = model.remember(model.fuse(model.visual(frames), times, words).stamped, model.start(words))
     for t in range(3):
         features = model.fuse(model.visual(frames[:, t : t + 1]), times[:, t : t + 1], words)
         prediction, state = model.step(features.frame(0), words, state)

@@ -1,6 +1,5 @@
 """Frames from a list of picture files: what a dataset's own index names, in its order, and nothing else."""
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +9,7 @@ from PIL import Image
 from locater.errors import LocaterError
 from locater.records import Frame, Pixels, VideoInfo
 from locater.video.array_source import check_size, check_stride
-from locater.video.folder_source import SUFFIXES, read_picture
+from locater.video.folder_source import SUFFIXES, natural_order, read_picture
 
 
 class PictureSequence:
@@ -62,7 +61,7 @@ def pictures_in(folder: Path) -> list[Path]:
     need_folder(folder)
     # A leading dot: macOS writes a ._name.png, which is no picture, beside each name.png.
     paths = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.name[0] != "."]
-    return sorted(paths, key=_natural)
+    return sorted(paths, key=natural_order)
 
 
 def need_folder(folder: Path) -> Path:
@@ -73,11 +72,6 @@ def need_folder(folder: Path) -> Path:
     while not lacking.parent.exists():
         lacking = lacking.parent
     raise LocaterError(f"There is no folder {lacking}; download it, or check the folder you gave.")
-
-
-def _natural(path: Path) -> list[tuple[int, str]]:
-    parts = re.split(r"([0-9]+)", path.name.lower())
-    return [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
 
 
 def _read(path: Path) -> Pixels:

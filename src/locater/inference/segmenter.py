@@ -8,9 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, Self, get_args
 
-import numpy as np
 import torch
-from torch import Tensor
 
 from locater.errors import LocaterError
 from locater.model import checkpoint
@@ -18,7 +16,7 @@ from locater.model.decoder import presence
 from locater.model.locater import ClipFeatures, Locater
 from locater.records import Frame, FramePrediction, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
 from locater.video.reader import open_source
-from locater.video.transforms import frames_to_tensor, resize_soft
+from locater.video.transforms import frame_times, frames_to_tensor, resize_soft
 
 Source = str | Path | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
@@ -160,7 +158,7 @@ class Segmenter:
             with self._computing():
                 clip = self._encode(some, source.info.duration, words)
                 samples = [t for t, frame in enumerate(some) if frame.index % interval == 0]
-                state = self.model.remember(clip.picked(samples), state)
+                state = self.model.remember(clip.stamped[:, samples], state)
             if on_frame is not None:
                 on_frame(some[-1].index)
         return replace(state, is_global_complete=True)
@@ -183,7 +181,7 @@ class Segmenter:
                     continue
                 with self._computing():
                     if is_live and frame.index % interval == 0:
-                        state = self.model.remember(clip.picked([t]), state)
+                        state = self.model.remember(clip.stamped[:, [t]], state)
                     prediction, state = self.model.step(clip.frame(t), words, state)
                     result = self._result(frame, prediction, words, state, soft)
                 yield result
@@ -205,7 +203,7 @@ class Segmenter:
     def _encode(self, some: list[Frame], duration: float | None, words: Words) -> ClipFeatures:
         """A chunk of frames through the encoders; the visual one runs once for all expressions."""
         pixels = frames_to_tensor([frame.pixels for frame in some], self.model.config.image_size)
-        times = _times(some, duration).to(self.device)
+        times = frame_times(some, duration)[None].to(self.device)
         return self.model.fuse(self.model.visual(pixels.to(self.device).unsqueeze(0)), times, words)
 
     @contextmanager
@@ -222,13 +220,6 @@ def load(
 ) -> Segmenter:
     """A ready segmenter: `locater.load("default").track("clip.mp4", "the dog on the left")`."""
     return Segmenter.from_pretrained(name_or_path, device, precision)
-
-
-def _times(frames: list[Frame], duration: float | None) -> Tensor:
-    """(1, T, 2): seconds and the fraction of the video gone by; a negative fraction is unknown (a stream)."""
-    seconds = np.array([frame.timestamp for frame in frames], dtype=np.float32)
-    fraction = np.clip(seconds / duration, 0, 1) if duration else np.full_like(seconds, -1)
-    return torch.from_numpy(np.stack([seconds, fraction], axis=-1))[None]
 
 
 def _is_live(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:

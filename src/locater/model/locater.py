@@ -47,17 +47,6 @@ class ClipFeatures:
             grid=self.grid,
         )
 
-    def picked(self, frames: list[int]) -> "ClipFeatures":
-        """The chunk's given frames alone."""
-        return replace(
-            self,
-            values=self.values[:, frames],
-            stamped=self.stamped[:, frames],
-            projected=self.projected[:, frames],
-            early=tuple(maps[:, frames] for maps in self.early),
-            modules=tuple(values[:, frames] for values in self.modules),
-        )
-
 
 @dataclass(frozen=True)
 class ClipPrediction:
@@ -103,7 +92,7 @@ class Locater(nn.Module):
         words = self.text(tokens)  # E_w
         state = self.start(words)
         if state.global_cells.shape[1]:
-            state = self.remember(self.fuse(self.visual(global_frames), global_times, words), state)  # M^g
+            state = self.remember(self.fuse(self.visual(global_frames), global_times, words).stamped, state)  # M^g
         clip = self.fuse(self.visual(frames), times, words)  # E_v, E_vw
         predictions = []
         for t in range(frames.shape[1]):
@@ -140,9 +129,9 @@ class Locater(nn.Module):
             modules=tuple(modules),
         )
 
-    def remember(self, sampled: ClipFeatures, state: VideoState) -> VideoState:
-        """The state with sampled frames written into its global memory (Eq. 5)."""
-        return replace(state, global_cells=self.memory.write_global(sampled.stamped, state.global_cells))
+    def remember(self, stamped: Tensor, state: VideoState) -> VideoState:
+        """The state with sampled frames, stamped (B, T', P, D), written into its global memory (Eq. 5)."""
+        return replace(state, global_cells=self.memory.write_global(stamped, state.global_cells))
 
     def step(self, frame: FrameFeatures, words: Words, state: VideoState) -> tuple[FramePrediction, VideoState]:
         """One frame's mask and the state after it: read (Eq. 7, 8), decode (Eq. 9 to 11), write (Eq. 6)."""

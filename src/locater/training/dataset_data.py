@@ -15,7 +15,7 @@ from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.records import Batch, Dataset, FrameSource, Mask, Sample, SampleInfo
 from locater.training.data import NUMBERS_PER_SEED
-from locater.video.transforms import frames_to_tensor
+from locater.video.transforms import frame_times, frames_to_tensor
 
 
 class DatasetData:
@@ -123,10 +123,7 @@ def _read(source: FrameSource, indices: list[int], size: int) -> tuple[Tensor, T
         raise LocaterError(f"{source.info.name} ends before frame {wanted[0]}; check it with `locater data check`.")
     last = found[max(found)]
     frames = [found.get(index, last) for index in indices]
-    duration = source.info.duration
-    seconds = np.array([frame.timestamp for frame in frames], dtype=np.float32)
-    fraction = np.clip(seconds / duration, 0, 1) if duration else np.full_like(seconds, -1)
-    times = torch.from_numpy(np.stack([seconds, fraction], axis=-1))
+    times = frame_times(frames, source.info.duration)
     return frames_to_tensor([frame.pixels for frame in frames], size), times
 
 

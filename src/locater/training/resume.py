@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from locater.files import atomic_folder_beside
+from locater.files import atomic_folder
 
 _FOLDER = "state-{:08d}"
 
@@ -23,7 +23,7 @@ def save_state(
 ) -> None:
     """Write `folder`/state-<step> and drop the older ones."""
     target = folder / _FOLDER.format(step)
-    with atomic_folder_beside(target) as partial:
+    with atomic_folder(target) as partial:
         for name, module in weights.items():
             save_file(
                 {key: value.contiguous() for key, value in module.state_dict().items()}, partial / f"{name}.safetensors"
@@ -31,10 +31,6 @@ def save_state(
         tensors, numbers = _flat(optimizer)
         save_file(tensors | _random_state(), partial / "optimizer.safetensors")
         (partial / "progress.json").write_text(json.dumps({"step": step, "optimizer": numbers, "scaler": scaler}))
-        if target.exists():
-            shutil.rmtree(target)
-        partial.rename(target)
-        partial.mkdir()  # for the cleaning-up of `atomic_folder_beside`
     for old in folder.glob("state-*"):
         if old != target:
             shutil.rmtree(old)

@@ -24,7 +24,7 @@ class PictureFolder:
     def __init__(self, folder: Path, frames_per_second: float) -> None:
         # Hidden files are left out: macOS writes a ._name.png, which is no picture, beside each name.png.
         entries = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.name[0] != "."]
-        self._paths = sorted(entries, key=_natural)
+        self._paths = sorted(entries, key=natural_order)
         if not self._paths:
             kinds = ", ".join(sorted(suffix[1:] for suffix in SUFFIXES))
             raise LocaterError(f"The folder {folder} holds no pictures; put the frames there as {kinds} files.")
@@ -82,7 +82,7 @@ def _unreadable(path: Path) -> LocaterError:
     return LocaterError(f"{path} is not a picture that can be read; replace it or take it out of the folder.")
 
 
-def _natural(path: Path) -> tuple[list[tuple[int, str]], str]:
+def natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
     """Keys that put frame2 before frame10."""
     parts = re.split(r"([0-9]+)", path.name.lower())
     return [(int(part), "") if part.isdecimal() else (0, part) for part in parts], path.name

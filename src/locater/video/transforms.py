@@ -1,4 +1,4 @@
-"""From pixels to the network's input, and from its soft masks back to the video's size."""
+"""From frames to the network's input, and from its soft masks back to the video's size."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from locater.records import Pixels
+from locater.records import Frame, Pixels
 
 
 def frames_to_tensor(frames: Sequence[Pixels], size: int) -> Tensor:
@@ -22,6 +22,13 @@ def frames_to_tensor(frames: Sequence[Pixels], size: int) -> Tensor:
         square = F.interpolate(values[None], size=(size, size), mode="bilinear", align_corners=False, antialias=True)
         squares[index] = square[0].div_(255).clamp_(0, 1)  # the filter's weights sum to 1 only up to rounding
     return squares
+
+
+def frame_times(frames: Sequence[Frame], duration: float | None) -> Tensor:
+    """(T, 2): seconds and the fraction of the video gone by; a negative fraction is unknown (a stream)."""
+    seconds = np.array([frame.timestamp for frame in frames], dtype=np.float32)
+    fraction = np.clip(seconds / duration, 0, 1) if duration else np.full_like(seconds, -1)
+    return torch.from_numpy(np.stack([seconds, fraction], axis=-1))
 
 
 def resize_soft(soft: Tensor, height: int, width: int) -> Tensor:

@@ -1,13 +1,17 @@
-"""Videos that are drawn as they are asked for, as the frame sources and masks that all stages read."""
+"""Videos that are drawn as they are asked for, as the frame sources, masks and datasets that all stages read."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from locater.records import Frame, Mask, VideoInfo
+from locater.errors import LocaterError
+from locater.records import Frame, Mask, Sample, SampleInfo, VideoInfo
+from locater.worlds.seeds import KINDS, parts_of_seed, video_seed
 
 _FRAMES_AT_ONCE = 8
 
@@ -49,6 +53,55 @@ class DrawnVideo:
     def masks(self, actor: int | None) -> Mapping[int, Mask]:
         """The visible mask of one of the scene's actors in every frame, drawn when first asked for; None: empty."""
         return _Masks(self._draw, self._frame_count, self.size, actor)
+
+
+class DrawnWorld(ABC):
+    """`count` videos of one split, one question each, the kinds in turn; a `records.Dataset`."""
+
+    label: ClassVar[str]  # the world's name
+
+    def __init__(
+        self, split: str, count: int, size: int, kinds: Sequence[str], frame_count: int, frames_per_second: float
+    ) -> None:
+        if not kinds:
+            raise LocaterError(f"a world needs at least one kind of sentence; choose from {', '.join(KINDS)}.")
+        self.split = split
+        self.size = size
+        self.frame_count = frame_count
+        self.frames_per_second = frames_per_second
+        self._seeds = [video_seed(split, kinds[index % len(kinds)], index // len(kinds)) for index in range(count)]
+
+    @abstractmethod
+    def load(self, info: SampleInfo) -> Sample:
+        """One question's frames and masks, drawn lazily; every frame is annotated."""
+
+    @abstractmethod
+    def _asked(self, seed: int) -> tuple[str, int]:
+        """The sentence of a seed's scene, and how many objects it has."""
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+        return f"{self.label}-{self.split}"
+
+    def samples(self) -> Sequence[SampleInfo]:
+        """Every question, the kinds in turn; key `test/motion/000123` is the 123rd motion video of the test split."""
+        return self._samples
+
+    @cached_property
+    def _samples(self) -> tuple[SampleInfo, ...]:
+        return tuple(self._info(seed) for seed in self._seeds)
+
+    def _info(self, seed: int) -> SampleInfo:
+        split, kind, number = parts_of_seed(seed)
+        expression, object_count = self._asked(seed)
+        return SampleInfo(
+            key=f"{split}/{kind}/{number:06d}",
+            video=f"{self.label}-{seed}",
+            expression=expression,
+            kind=kind,
+            object_count=object_count,
+        )
 
 
 class _Masks(Mapping[int, Mask]):

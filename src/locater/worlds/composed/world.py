@@ -7,14 +7,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from locater.errors import LocaterError
 from locater.records import Mask, Sample, SampleInfo
 from locater.worlds.composed.pack import Pack
 from locater.worlds.composed.render import SceneBatch, render, slot_of
 from locater.worlds.composed.scene import Scene, Studio
 from locater.worlds.composed.textures import Textures
-from locater.worlds.drawn import DrawnVideo
-from locater.worlds.seeds import KINDS, parts_of_seed, seed_of_key, video_seed
+from locater.worlds.drawn import DrawnVideo, DrawnWorld
+from locater.worlds.seeds import KINDS, seed_of_key
 
 
 class ComposedVideo(DrawnVideo):
@@ -35,8 +34,10 @@ class ComposedVideo(DrawnVideo):
         return frames[0], masks[0]
 
 
-class ComposedWorld:
+class ComposedWorld(DrawnWorld):
     """`count` videos of one split of a pack, one question each, the kinds in turn; a `records.Dataset`."""
+
+    label = "composed"
 
     def __init__(
         self,
@@ -49,29 +50,10 @@ class ComposedWorld:
         frames_per_second: float = 8.0,
         device: str | torch.device = "cpu",
     ) -> None:
-        if not kinds:
-            raise LocaterError(f"a world needs at least one kind of sentence; choose from {', '.join(KINDS)}.")
+        super().__init__(split, count, size, kinds, frame_count, frames_per_second)
         self.pack = pack if isinstance(pack, Pack) else Pack(pack)
-        self.split = split
-        self.size = size
-        self.frame_count = frame_count
-        self.frames_per_second = frames_per_second
         self.studio = Studio(self.pack)
         self._device = device
-        self._seeds = [video_seed(split, kinds[index % len(kinds)], index // len(kinds)) for index in range(count)]
-
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"composed-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
-        """Every question, the kinds in turn; key `test/motion/000123` is the 123rd motion video of the test split."""
-        return self._samples
-
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
-        return tuple(self._info(self.scene(seed)) for seed in self._seeds)
 
     @cached_property
     def _textures(self) -> Textures:
@@ -90,12 +72,6 @@ class ComposedWorld:
         """The frames of any seed."""
         return ComposedVideo(self.scene(seed), self._textures, self.size)
 
-    def _info(self, scene: Scene) -> SampleInfo:
-        split, kind, number = parts_of_seed(scene.seed)
-        return SampleInfo(
-            key=f"{split}/{kind}/{number:06d}",
-            video=f"composed-{scene.seed}",
-            expression=scene.expression,
-            kind=kind,
-            object_count=len(scene.actor_of_member),
-        )
+    def _asked(self, seed: int) -> tuple[str, int]:
+        scene = self.scene(seed)
+        return scene.expression, len(scene.actor_of_member)

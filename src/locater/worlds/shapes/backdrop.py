@@ -11,8 +11,6 @@ import numpy.typing as npt
 from locater.worlds.cast import Array
 from locater.worlds.filming import draw_light, draw_shake
 
-WAVES = 3
-
 
 @dataclass(frozen=True)
 class Backdrop:

@@ -1,15 +1,13 @@
 """The shapes world as a dataset: balanced over kinds, every video regenerated from its seed alone."""
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from locater.errors import LocaterError
 from locater.records import Sample, SampleInfo
-from locater.worlds.drawn import DrawnVideo
-from locater.worlds.seeds import KINDS, parts_of_seed, seed_of_key, video_seed
+from locater.worlds.drawn import DrawnVideo, DrawnWorld
+from locater.worlds.seeds import KINDS, seed_of_key
 from locater.worlds.shapes.looks import LEXICON
 from locater.worlds.shapes.render import SceneBatch, render
 from locater.worlds.shapes.scene import Question, Scene, questions, sample_scene
@@ -33,8 +31,10 @@ class SceneFrames(DrawnVideo):
         return frames[0], masks[0]
 
 
-class ShapesWorld:
+class ShapesWorld(DrawnWorld):
     """`count` videos of one split, one question each, the kinds in turn; a `records.Dataset`."""
+
+    label = "shapes"
 
     def __init__(
         self,
@@ -46,28 +46,8 @@ class ShapesWorld:
         frames_per_second: float = 8.0,
         device: str | torch.device = "cpu",
     ) -> None:
-        if not kinds:
-            raise LocaterError(f"a world needs at least one kind of sentence; choose from {', '.join(KINDS)}.")
-        self.split = split
-        self.count = count
-        self.size = size
-        self.frame_count = frame_count
-        self.frames_per_second = frames_per_second
+        super().__init__(split, count, size, kinds, frame_count, frames_per_second)
         self.device = device
-        self._seeds = [video_seed(split, kinds[index % len(kinds)], index // len(kinds)) for index in range(count)]
-
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"shapes-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
-        """Every question, the kinds in turn; key `test/motion/000123` is the 123rd motion video of the test split."""
-        return self._samples
-
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
-        return tuple(self._info(self.scene(seed)) for seed in self._seeds)
 
     def load(self, info: SampleInfo) -> Sample:
         """One question's frames and masks, drawn lazily; every frame is annotated."""
@@ -90,12 +70,6 @@ class ShapesWorld:
         """
         return questions(self.scene(seed))
 
-    def _info(self, scene: Scene) -> SampleInfo:
-        split, kind, number = parts_of_seed(scene.seed)
-        return SampleInfo(
-            key=f"{split}/{kind}/{number:06d}",
-            video=f"shapes-{scene.seed}",
-            expression=scene.expression,
-            kind=kind,
-            object_count=len(scene.cast),
-        )
+    def _asked(self, seed: int) -> tuple[str, int]:
+        scene = self.scene(seed)
+        return scene.expression, len(scene.cast)
