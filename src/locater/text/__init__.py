@@ -1,1 +1,1 @@
-"""WORDS: splitting, vocabularies, mirroring."""
+"""WORDS: splitting, vocabularies, mirroring, semantic roles."""
