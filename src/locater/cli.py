@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from locater.contrast_cli import contrast
 from locater.data_cli import data
 from locater.errors import LocaterError
 from locater.terminal import one_line, plain_warnings, progress_display
@@ -23,6 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data, name="data")
+app.add_typer(contrast, name="contrast")
 
 DEFAULT_CHECKPOINT = "shapes"
 INTERRUPTED = 130  # 128 + SIGINT, as shells count

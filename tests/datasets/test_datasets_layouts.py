@@ -219,6 +219,16 @@ def test_a2d_plus_in_our_own_layout(tmp_path: Path) -> None:
     assert [(info.kind, info.object_count) for info in dataset.samples()] == [("S", 5)]
 
 
+def test_a_table_may_give_frames_per_second(tmp_path: Path) -> None:
+    write_pictures(tmp_path / "videos/joined", ["00000.png", "00001.png"])
+    write_lines(tmp_path / "sentences.csv", "video,expression,frames_per_second", "joined,a man,8")
+    dataset = open_dataset("folder", tmp_path, None)
+    assert [frame.timestamp for frame in dataset.load(dataset.samples()[0]).frames.frames()] == [0, 1 / 8]
+    write_lines(tmp_path / "sentences.csv", "video,expression,frames_per_second", "joined,a man,0")
+    with pytest.raises(LocaterError, match=r"line 2 has 0\.0 frames per second"):
+        open_dataset("folder", tmp_path, None).samples()
+
+
 def test_a2d_plus_reads_no_pickle_but_tensors(tmp_path: Path) -> None:
     make_authors_a2d_plus(tmp_path)
     path = tmp_path / "A2D_SUBSET/A2D_MUL/mask/-seq_1_1_00003.pth"

@@ -4,6 +4,7 @@ Two layouts are read: the plain folder format, which our own builder writes, and
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 
 from locater.datasets.annotated import AnnotatedDataset, Figures
-from locater.datasets.folder import TABLES, FolderDataset
+from locater.datasets.folder import TABLES, FolderDataset, read_table
 from locater.datasets.inspection import sample_problems
 from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
 from locater.datasets.picture_sequence import PictureSequence, need_folder
@@ -27,17 +28,100 @@ PUBLISHED: Mapping[str, Figures] = {
     "S": {"sentences": 1295},
     "T": {"sentences": 1295},
     "N": {"videos": 737, "sentences": 1295},  # A2D-S itself, in the authors' layout
+    "all": {"sentences": 856 + 1295 + 1295},  # M, S and T
 }
 
 _AUTHORS_NAMES = {"M": "MUL", "S": "SPAT", "T": "TEMP", "N": "NORM"}
+_SUBSETS = ("M", "S", "T")
 
 
 def open_a2d_plus(root: Path, split: str) -> AnnotatedDataset:
-    """The test set, in whichever of the two layouts lies there."""
-    for folder in (root, root / split):
-        if find(folder, TABLES) is not None:
-            return FolderDataset(folder, kind=split)
-    return AuthorsA2DPlus(root, split)
+    """A subset in whichever of the two layouts lies there; `all`: those of M, S and T that are there, as one."""
+    if split != "all":
+        return _open_subset(root, split)
+    there = [subset for subset in _SUBSETS if _is_there(root, subset)] or _SUBSETS
+    return Subsets(f"{_label(root)}-all", {subset: _open_subset(root, subset) for subset in there})
+
+
+def _open_subset(root: Path, subset: str) -> AnnotatedDataset:
+    folder = _plain_folder(root, subset)
+    return AuthorsA2DPlus(root, subset) if folder is None else PlainA2DPlus(folder, subset, _label(root))
+
+
+def _plain_folder(root: Path, subset: str) -> Path | None:
+    return next((folder for folder in (root, root / subset) if find(folder, TABLES) is not None), None)
+
+
+def _is_there(root: Path, subset: str) -> bool:
+    table = find(root, TABLES)
+    if table is not None:
+        return any(row.kind == subset for row in read_table(table))
+    return _plain_folder(root, subset) is not None or find(root, _authors_places(subset)) is not None
+
+
+def _label(root: Path) -> str:
+    """What a set is called in reports: the paper's name if it is made from A2D-S test, as the builder notes."""
+    note = root / "build.json"
+    if not note.exists():
+        return "a2d-s+"
+    content = read_json(note)
+    with as_published(note):
+        source = str(content["dataset"])
+    return "a2d-s+" if source == "a2d-sentences-test" else f"contrast-{source}"
+
+
+def _authors_places(subset: str) -> list[str]:
+    name = _AUTHORS_NAMES[subset]
+    # Their README has A2D_SUBSET/A2D_MUL, their code A2D_SUBSET/MUL.
+    folders = [f"{outer}{inner}" for outer in ("A2D_SUBSET/", "") for inner in (f"A2D_{name}/", f"{name}/")]
+    return [f"{folder}A2D_{name}_test_expressions.json" for folder in (*folders, "")]
+
+
+class PlainA2DPlus(FolderDataset):
+    """A subset in the folder format: the lines whose kind is its letter."""
+
+    def __init__(self, root: Path, subset: str, label: str) -> None:
+        super().__init__(root, kind=subset)
+        self._label = label
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+        return f"{self._label}-{self.kind}"
+
+
+class Subsets:
+    """Several subsets as one dataset; their letter is each sample's kind, and goes before its key and video."""
+
+    def __init__(self, name: str, parts: Mapping[str, AnnotatedDataset]) -> None:
+        self.name = name
+        self._parts = parts
+
+    def samples(self) -> Sequence[SampleInfo]:
+        """Every sentence, subset by subset."""
+        return self._samples
+
+    @cached_property
+    def _samples(self) -> tuple[SampleInfo, ...]:
+        # One video may be in two subsets, with other frames: S and T name a pair alike.
+        return tuple(
+            replace(info, key=f"{subset}/{info.key}", video=f"{subset}/{info.video}", kind=subset)
+            for subset, part in self._parts.items()
+            for info in part.samples()
+        )
+
+    def load(self, info: SampleInfo) -> Sample:
+        """What its subset gives."""
+        return replace(self._parts[info.kind].load(_within(info)), info=info)
+
+    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
+        """One line for each missing or broken file behind one video's questions."""
+        return self._parts[infos[0].kind].problems([_within(info) for info in infos])
+
+
+def _within(info: SampleInfo) -> SampleInfo:
+    """The sample as its own subset knows it."""
+    return replace(info, key=info.key.partition("/")[2], video=info.video.partition("/")[2])
 
 
 class AuthorsA2DPlus:
@@ -45,11 +129,7 @@ class AuthorsA2DPlus:
 
     def __init__(self, root: Path, split: str) -> None:
         self.split = split
-        test_set = _AUTHORS_NAMES[split]
-        self._file = f"A2D_{test_set}_test_expressions.json"
-        # Their README has A2D_SUBSET/A2D_MUL, their code A2D_SUBSET/MUL.
-        folders = [f"{outer}{inner}" for outer in ("A2D_SUBSET/", "") for inner in (f"A2D_{test_set}/", f"{test_set}/")]
-        self._path = need(root, [folder + self._file for folder in (*folders, "")])
+        self._path = need(root, _authors_places(split))
 
     @property
     def name(self) -> str:
@@ -69,7 +149,8 @@ class AuthorsA2DPlus:
                     video=sequence,
                     expression=one_line(entry["exp"]),
                     kind=self.split,
-                    object_count=len(video["expressions"]),
+                    # Our builder adds the count: a joined video has more objects than sentences.
+                    object_count=video.get("object_count", len(video["expressions"])),
                     object_id=str(number),
                 )
                 for sequence, video in self._content.items()

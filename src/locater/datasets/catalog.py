@@ -26,7 +26,7 @@ CATALOG: Mapping[str, Entry] = {
     "refer-youtube-vos": Entry(refer_youtube_vos.ReferYouTubeVos, refer_youtube_vos.PUBLISHED, "valid", "train"),
     "ref-davis17": Entry(ref_davis17.RefDavis17, ref_davis17.PUBLISHED, "val", "train", "val"),
     "mevis": Entry(mevis.Mevis, mevis.PUBLISHED, "valid_u", "train", "valid_u"),
-    "a2d-s+": Entry(a2d_plus.open_a2d_plus, a2d_plus.PUBLISHED, "M"),
+    "a2d-s+": Entry(a2d_plus.open_a2d_plus, a2d_plus.PUBLISHED, "all"),
     "folder": Entry(folder.FolderDataset, folder.PUBLISHED, "", "train"),
     "coco": Entry(coco.CocoInstances, coco.PUBLISHED, "train2017", "train2017", "val2017"),
     "refcoco": Entry(refcoco.open_refcoco, refcoco.PUBLISHED_REFCOCO, "val", "train", "val"),

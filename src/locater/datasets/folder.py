@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -25,7 +26,7 @@ PUBLISHED: Mapping[str, Figures] = {}  # any split that the table names
 
 TABLES = ("sentences.csv", "sentences.jsonl")
 _VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".avi", ".webm", ".m4v")
-_COLUMNS = ("video", "expression", "object", "kind", "split", "object_count")
+_COLUMNS = ("video", "expression", "object", "kind", "split", "object_count", "frames_per_second")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Row:
     kind: str = ""
     split: str = ""
     object_count: int | None = None
+    frames_per_second: float | None = None  # of a folder of pictures
 
 
 class FolderDataset:
@@ -58,9 +60,19 @@ class FolderDataset:
         return self._samples
 
     @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
+    def _table(self) -> tuple[Path, list[Row]]:
         table = need(self.root, TABLES)
-        rows = read_table(table)
+        return table, read_table(table)
+
+    @cached_property
+    def _rates(self) -> dict[str, float]:
+        """Frames a second of the videos for which the table gives them."""
+        _, rows = self._table
+        return {row.video: row.frames_per_second for row in rows if row.frames_per_second is not None}
+
+    @cached_property
+    def _samples(self) -> tuple[SampleInfo, ...]:
+        table, rows = self._table
         chosen = [
             row for row in rows if (not self.split or row.split in ("", self.split)) and self.kind in ("", row.kind)
         ]
@@ -95,7 +107,8 @@ class FolderDataset:
     def _frames(self, video: str) -> FrameSource:
         folder = need_folder(self.root / "videos")
         if (folder / video).is_dir():
-            return PictureSequence(video, pictures_in(folder / video), DEFAULT_FRAMES_PER_SECOND)
+            rate = self._rates.get(video, DEFAULT_FRAMES_PER_SECOND)
+            return PictureSequence(video, pictures_in(folder / video), rate)
         path = find(folder, (video, *(video + suffix for suffix in _VIDEO_SUFFIXES)))
         if path is None:
             raise LocaterError(f"{folder} has no video {video}: neither a folder of pictures nor a file {video}.mp4.")
@@ -207,6 +220,9 @@ def _row(path: Path, number: int, line: Mapping[str, Any]) -> Row:
         raise LocaterError(f"{path}, line {number}: the video '{texts['video']}' must lie inside the folder.")
     with as_published(path):
         count = int(texts["object_count"]) if texts.get("object_count") else None
+        rate = float(texts["frames_per_second"]) if texts.get("frames_per_second") else None
+        if rate is not None and not 0 < rate < math.inf:
+            raise ValueError(f"line {number} has {rate} frames per second")
     return Row(
         video=texts["video"],
         expression=texts["expression"],
@@ -214,6 +230,7 @@ def _row(path: Path, number: int, line: Mapping[str, Any]) -> Row:
         kind=texts.get("kind", ""),
         split=texts.get("split", ""),
         object_count=count,
+        frames_per_second=rate,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from locater.evaluation.davis import DavisSummary, four_annotators, grids_of
 from locater.evaluation.published import published_rows
 from locater.evaluation.sample_score import SampleScore
+from locater.evaluation.subsets import subset_results
 from locater.evaluation.summary import Scores, grouped, summarise
 
 TITLES = {
@@ -82,7 +83,7 @@ def results(run: Mapping[str, Any], dataset_name: str, samples: Sequence[SampleS
     paper = published_rows(dataset_name)
     if paper:
         found["published"] = paper
-    return found
+    return found | subset_results(dataset_name, samples, found["by"].get("kind", {}))
 
 
 def as_json(found: Mapping[str, Any]) -> str:
@@ -103,6 +104,10 @@ def as_markdown(found: Mapping[str, Any]) -> str:
         parts += ["## Beside the published results", _paper_table(scores, found["published"])]
     if "annotators" in found:
         parts += ["## The four annotations, by matching mode", davis_table(found["annotators"])]
+    if "average" in found:
+        parts += ["## M, S, T and their average", _subset_table(found)]
+    if found.get("thirds"):
+        parts += ["## By number of objects, in thirds", _thirds_table(found)]
     for group, of_group in found["by"].items():
         columns = ["", "questions", *(TITLES[name] for name in _GROUP_COLUMNS)]
         rows = [
@@ -127,6 +132,31 @@ def _paper_table(scores: Scores, published: Mapping[str, Mapping[str, float]]) -
         )
     note = "\n\n\\* printed as mAP without saying which of the two." if "mAP" in has else ""
     return _table(["", *columns], rows) + note
+
+
+def _subset_table(found: Mapping[str, Any]) -> str:
+    """The paper's Table 6: a row a subset and one for their average, each above the printed ones."""
+    columns = ("map_of_precisions", "coco_ap", "oiou", "miou", "j&f", "presence_accuracy")
+    printed = {"oiou": "oIoU", "miou": "mIoU", "map_of_precisions": "mAP", "coco_ap": "mAP"}
+    rows: list[list[str]] = []
+    for subset, scores in {**found["by"]["kind"], "average": found["average"]}.items():
+        rows.append([subset, *(percent(scores[column]) for column in columns)])
+        for method, values in found["published_subsets"].get(subset, {}).items():
+            cells = [f"{values[printed[column]]:.1f}" if column in printed else "-" for column in columns]
+            rows.append([f"{subset}, {method}", *cells])
+    return _table(["", *(TITLES[column] for column in columns)], rows)
+
+
+def _thirds_table(found: Mapping[str, Any]) -> str:
+    """The paper's Table 7: mIoU by number of objects, beside the printed ones."""
+    rows: list[list[str]] = []
+    for subset, groups in found["thirds"].items():
+        printed = found["published_thirds"][subset] or [None] * len(groups)
+        for group, paper in zip(groups, printed, strict=True):
+            row = [subset, f"{group['objects_per_video']:.2f}", str(group["samples"]), percent(group["miou"])]
+            rows.append(row + (["-", "-"] if paper is None else [f"{paper[0]:.2f}", f"{paper[1]:.1f}"]))
+    columns = ["", "objects a video", "questions", "mIoU", "the paper's objects a video", "LOCATER's mIoU"]
+    return _table(columns, rows)
 
 
 def davis_table(annotators: Mapping[str, Mapping[str, Mapping[str, float | int | None]]]) -> str:

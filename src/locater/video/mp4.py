@@ -24,8 +24,9 @@ _BT709 = 1  # H.273's code for HD colours, in all three fields
 class Mp4File:
     """A video file that browsers play, finished by leaving its `with` block without an error."""
 
-    def __init__(self, path: Path, frames_per_second: float | None) -> None:
+    def __init__(self, path: Path, frames_per_second: float | None, threads: int = 0) -> None:
         self._path = path
+        self._threads = threads  # 0: as many as the machine has; how the work is divided shows in the file's bytes
         self._usual_step = 1 / (frames_per_second or 24.0)
         self._container: OutputContainer | None = None
         self._stream: VideoStream | None = None
@@ -65,6 +66,7 @@ class Mp4File:
         stream = container.add_stream("libx264", rate=rate, options={"crf": "20", "preset": "veryfast"})
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         context = stream.codec_context
+        context.thread_count = self._threads
         context.time_base = Fraction(1, _TICKS_PER_SECOND)
         context.colorspace = context.color_primaries = context.color_trc = context.color_range = _BT709
         return stream
