@@ -104,6 +104,36 @@ def contrast_build(
     typer.echo(f"Sequences: {numbers}; {len(built.skipped)} skipped. Test set: {out}")
 
 
+@contrast.command("review")
+def contrast_review(
+    folder: Annotated[Path, typer.Argument(help="What `locater contrast build` wrote, its --out.")],
+    port: Annotated[int, typer.Option(help="Where the page is served; a free port by default.", min=0, max=65535)] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+) -> None:
+    """Let a person accept or reject each pair on a web page; every decision is saved at once."""
+    import webbrowser
+
+    from locater.contrast.decisions import DECISIONS
+    from locater.contrast.review.server import ReviewServer
+
+    with ReviewServer(folder, port) as server:
+        counts = server.session.counts()
+        typer.echo(f"{counts.decided} of {counts.total} pairs are decided. Review: {server.url} (Ctrl-C ends it)")
+        if browser:
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            typer.echo("")  # the terminal has just shown ^C
+        counts = server.session.counts()
+    typer.echo(
+        f"{counts.decided} of {counts.total} pairs are decided: {counts.accepted} accepted, {counts.rejected} "
+        f"rejected. Decisions: {folder / DECISIONS}"
+    )
+    if counts.rejected:
+        typer.echo("Run the same `locater contrast build` command again to replace the rejected pairs.")
+
+
 def _open_source(spec: str, split: str | None, count: int | None) -> "Dataset":
     """The dataset or world that a name stands for; spelt as `locater train --data` has it."""
     from locater.evaluation.sources import open_evaluated

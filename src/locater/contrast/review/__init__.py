@@ -1,0 +1,1 @@
+"""The human check of a built set: a web page on this machine, where people accept and reject its pairs."""
