@@ -205,6 +205,7 @@ def evaluate(
     limit: Annotated[int | None, typer.Option(help="Only the first so many questions.")] = None,
     submission: Annotated[Path | None, typer.Option(help="Also write this zip, to hand in.")] = None,
     failures: Annotated[int, typer.Option(help="Pictures of so many of the worst answers.")] = 12,
+    contrast: Annotated[str, typer.Option(help="Of davis: also joined pairs, as spatial,temporal.")] = "",
     device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")] = None,
     precision: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
 ) -> None:
@@ -215,7 +216,8 @@ def evaluate(
     from locater.evaluation.report import as_markdown
 
     place = place_among_processes()
-    asked = Asked(checkpoint, dataset, out, root, split, count, limit, submission, failures)
+    contrasts = tuple(dict.fromkeys(name.strip() for name in contrast.split(",") if name.strip()))
+    asked = Asked(checkpoint, dataset, out, root, split, count, limit, submission, failures, contrasts)
     segmenter = _segmenter(checkpoint, place.device(device), precision)
     with progress_display("questions/s") as progress:
         task = progress.add_task("answering", visible=place.is_first)
@@ -287,7 +289,7 @@ def submission_check(
 @app.command()
 def ablate(
     table: Annotated[str, typer.Argument(help="key_components, memories, fusion_modules, memory_capacity, ...")],
-    data: Annotated[str, typer.Option(help="What to train and validate on: shapes.")],
+    data: Annotated[list[str], typer.Option(help="What to train on, as in `train`; further ones are scored too.")],
     out: Annotated[Path, typer.Option(help="Folder of the runs and of the table; finished runs are kept.")],
     preset: Annotated[str, typer.Option(help="The network that the rows change.")] = "shapes",
     seeds: Annotated[int, typer.Option(help="Runs of each row.", min=1)] = 3,

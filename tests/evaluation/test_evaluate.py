@@ -169,7 +169,8 @@ def test_masks_are_compared_at_the_truths_own_size(checkpoint: Path) -> None:
     sample = Sample(SampleInfo("a", "v", "the red circle"), ArraySequence(video, 8.0), truth)
     (scored,) = answer(segmenter, [sample], keep_every_frame=True)
     assert [frame.index for frame in scored.frames] == [1] and scored.frames[0].counts.truth_area == 80 * 120
-    soft = [result.soft_masks for result in segmenter.segment(video, ["the red circle"], soft=True)][1]
+    frames = ArraySequence(video, 8.0)
+    soft = [result.soft_masks for result in segmenter.segment(frames, ["the red circle"], soft=True)][1]
     assert soft is not None
     large = torch.nn.functional.interpolate(torch.from_numpy(soft)[None], size=(80, 120), mode="bilinear")
     assert scored.frames[0].counts.predicted_area == int((large > 0.5).sum())

@@ -84,7 +84,7 @@ class SideBySide:
         for frame, (other, is_repeat) in zip(_read(self._query), _held(self._contrast), strict=False):
             if not count:
                 height, width = frame.pixels.shape[:2]
-                other_width = max(1, round(other.shape[1] * height / other.shape[0]))
+                other_width = fitted_width(other.shape[1], other.shape[0], height)
             count, padded = count + 1, padded + is_repeat
             pair = [frame.pixels, _resized(other, other_width, height)]
             joined: Pixels = np.concatenate(pair if self._query_first else pair[::-1], axis=1)
@@ -133,6 +133,11 @@ class OneAfterTheOther:
         for place, (other, is_repeat) in zip(range(count), _held(self._contrast), strict=False):
             self._padded += is_repeat
             yield Frame(first_index + place, starts_at + place * step, _resized(other, width, height))
+
+
+def fitted_width(width: int, height: int, to_height: int) -> int:
+    """The width that a picture has when it is brought to another height."""
+    return max(1, round(width * to_height / height))
 
 
 def evenly_spaced(count: int, first: int, length: int) -> list[int]:

@@ -1,7 +1,7 @@
 """What every dataset here offers beyond `records.Dataset`, so that `locater data check` can name each bad file."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from locater.records import Dataset, SampleInfo
 
@@ -15,4 +15,13 @@ class AnnotatedDataset(Dataset, Protocol):
 
     def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
         """One line for each missing or broken file behind one video's questions; it goes on after each."""
+        ...
+
+
+@runtime_checkable
+class ClassedDataset(AnnotatedDataset, Protocol):
+    """A dataset that knows what else a video shows, so that a sentence can be told to be wrong for it."""
+
+    def classes_in(self, video: str) -> frozenset[str]:
+        """The classes of all that is visible in a video, meant by a sentence or not."""
         ...

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from locater.datasets import a2d, a2d_plus, coco, folder, jhmdb, mevis, ref_davis17, refcoco, refer_youtube_vos
+from locater.datasets import a2d, a2d_plus, coco, davis, folder, jhmdb, mevis, ref_davis17, refcoco, refer_youtube_vos
 from locater.datasets.annotated import AnnotatedDataset, Figures
 from locater.errors import LocaterError
 
@@ -25,6 +25,7 @@ CATALOG: Mapping[str, Entry] = {
     "jhmdb-sentences": Entry(jhmdb.JhmdbSentences, jhmdb.PUBLISHED, "test"),
     "refer-youtube-vos": Entry(refer_youtube_vos.ReferYouTubeVos, refer_youtube_vos.PUBLISHED, "valid", "train"),
     "ref-davis17": Entry(ref_davis17.RefDavis17, ref_davis17.PUBLISHED, "val", "train", "val"),
+    "davis": Entry(davis.DavisSentences, davis.PUBLISHED, "train"),  # its licence forbids training what ships
     "mevis": Entry(mevis.Mevis, mevis.PUBLISHED, "valid_u", "train", "valid_u"),
     "a2d-s+": Entry(a2d_plus.open_a2d_plus, a2d_plus.PUBLISHED, "all"),
     "folder": Entry(folder.FolderDataset, folder.PUBLISHED, "", "train"),

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from locater.errors import LocaterError
+from locater.evaluation.contrasts import ContrastedDataset
 from locater.evaluation.failures import write_failures
 from locater.evaluation.processes import Place
 from locater.evaluation.report import results, write_report
 from locater.evaluation.runner import Listener, answer_share, chosen, claim, gather
 from locater.evaluation.sources import open_evaluated
 from locater.evaluation.submission import protocol_of, write_submission
+from locater.evaluation.words_decide import answerable
 from locater.files import atomic_entries
 from locater.inference.segmenter import Segmenter
 from locater.model.checkpoint import WEIGHTS, find_checkpoint
@@ -30,6 +32,7 @@ class Asked:
     limit: int | None = None  # questions, of anything
     submission: Path | None = None  # a zip to hand in
     failures: int = 12  # pictures of the worst answers
+    contrasts: tuple[str, ...] = ()  # kinds of joined pairs, of a dataset that knows what its videos show
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,15 @@ def evaluate(asked: Asked, segmenter: Segmenter, place: Place, listen: Listener 
     """Answer, wait for the other processes, and write the results; a finished run is only reported again."""
     size = segmenter.model.config.image_size  # a world is drawn as the network wants it
     dataset = open_evaluated(
-        asked.dataset, asked.root, asked.split, count=asked.count, size=size, device=segmenter.device
+        asked.dataset,
+        asked.root,
+        asked.split,
+        count=asked.count,
+        size=size,
+        device=segmenter.device,
+        contrasts=asked.contrasts,
     )
+    is_contrasted = isinstance(dataset, ContrastedDataset)
     protocol = None if asked.submission is None else protocol_of(dataset.name)
     infos = chosen(dataset, asked.limit)
     claim(asked.out, _identity(asked, segmenter, dataset.name))
@@ -55,11 +65,13 @@ def evaluate(asked: Asked, segmenter: Segmenter, place: Place, listen: Listener 
     if not place.is_first:
         return Finished(None, not_understood)
     samples = gather(infos, asked.out)
-    found = results({"checkpoint": asked.checkpoint, "precision": segmenter.precision}, dataset.name, samples)
+    run = {"checkpoint": asked.checkpoint, "precision": segmenter.precision}
+    found = results(run, dataset.name, samples, is_contrasted)
     with atomic_entries(asked.out) as partial:
         write_report(partial, found, samples)
         if asked.failures:
-            write_failures(partial / "failures", dataset, samples, asked.failures)
+            judged = answerable(samples) if is_contrasted else samples
+            write_failures(partial / "failures", dataset, judged, asked.failures)
     if asked.submission is not None and protocol is not None:
         write_submission(asked.submission, protocol, dataset, samples)
     return Finished(found, not_understood)

@@ -15,6 +15,7 @@ from locater.evaluation.published import published_rows
 from locater.evaluation.sample_score import SampleScore
 from locater.evaluation.subsets import subset_results
 from locater.evaluation.summary import Scores, grouped, summarise
+from locater.evaluation.words_decide import rightly_asked, words_results
 
 TITLES = {
     "oiou": "oIoU",
@@ -37,6 +38,12 @@ _GROUP_TITLES = {
     "kind": "By kind of sentence",
     "object_count": "By number of objects in the video",
     "length": "By length of the video",
+}
+_WORDS_TITLES = {
+    "right": "the right sentence",
+    "wrong": "a wrong sentence (lower is better)",
+    "spatial": "two videos side by side",
+    "temporal": "two videos one after the other",
 }
 _GROUP_COLUMNS = ("oiou", "miou", "p@0.5", "map_of_precisions", "coco_ap", "j", "f", "j&f", "presence_accuracy")
 _PAPER_COLUMNS = {
@@ -69,9 +76,14 @@ _CSV_COLUMNS = (
 )
 
 
-def results(run: Mapping[str, Any], dataset_name: str, samples: Sequence[SampleScore]) -> dict[str, Any]:
-    """All that `results.json` holds."""
-    found: dict[str, Any] = {**run, "dataset": dataset_name, "scores": summarise(samples), "by": grouped(samples)}
+def results(
+    run: Mapping[str, Any], dataset_name: str, samples: Sequence[SampleScore], is_contrasted: bool = False
+) -> dict[str, Any]:
+    """All that `results.json` holds; of a contrasted dataset, `scores` and `by` are of the right sentences."""
+    right = rightly_asked(samples) if is_contrasted else samples
+    found: dict[str, Any] = {**run, "dataset": dataset_name, "scores": summarise(right), "by": grouped(right)}
+    if is_contrasted:
+        found["words"] = words_results(samples)
     grids = grids_of(samples)
     if grids:
         summaries: dict[str, DavisSummary] = {}
@@ -100,6 +112,8 @@ def as_markdown(found: Mapping[str, Any]) -> str:
         "All scores in per cent; docs/evaluation.md says how each is computed.",
         _table(["score", ""], [[title, percent(scores[name])] for name, title in TITLES.items()]),
     ]
+    if "words" in found:
+        parts += ["## Whether the words decide", _words_table(found["words"])]
     if "published" in found:
         parts += ["## Beside the published results", _paper_table(scores, found["published"])]
     if "annotators" in found:
@@ -116,6 +130,15 @@ def as_markdown(found: Mapping[str, Any]) -> str:
         ]
         parts += [f"## {_GROUP_TITLES[group]}", _table(columns, rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def _words_table(words: Mapping[str, Scores]) -> str:
+    columns = {"j": "J", "f": "F", "j&f": "J&F", "j&f_visible": "J&F where visible", "empty_share": "empty masks"}
+    rows = [
+        [_WORDS_TITLES[name], str(scores["samples"]), *(percent(scores[column]) for column in columns)]
+        for name, scores in words.items()
+    ]
+    return _table(["", "questions", *columns.values()], rows)
 
 
 def _paper_table(scores: Scores, published: Mapping[str, Mapping[str, float]]) -> str:

@@ -1,10 +1,13 @@
 """What `locater evaluate` can be given by name: the worlds we draw, and every dataset of the catalog."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
+from locater.datasets.annotated import ClassedDataset
 from locater.errors import LocaterError
+from locater.evaluation.contrasts import ContrastedDataset
 from locater.records import Dataset
 
 WORLDS = ("shapes", "composed")
@@ -20,9 +23,14 @@ def open_evaluated(
     count: int | None = None,
     size: int = 128,
     device: str | torch.device = "cpu",
+    contrasts: Sequence[str] = (),
 ) -> Dataset:
-    """The dataset or world `name`; of a world `count` videos a kind are drawn, `size` pixels a side."""
+    """The dataset or world `name`; of a world `count` videos a kind are drawn, `size` pixels a side.
+
+    A dataset that knows what its videos show comes with wrong sentences, and with the `contrasts` asked for.
+    """
     if name in WORLDS:
+        _refuse_contrasts(name, contrasts)
         return _open_world(name, root, split, DEFAULT_COUNT if count is None else count, size, device)
     if count is not None:
         raise LocaterError("--count is for worlds; use --limit to score a dataset's first questions only.")
@@ -30,7 +38,19 @@ def open_evaluated(
 
     if name not in dataset_names():
         raise LocaterError(f"There is no dataset '{name}'; choose one of {', '.join((*WORLDS, *dataset_names()))}.")
-    return open_dataset(name, root, split)
+    dataset = open_dataset(name, root, split)
+    if isinstance(dataset, ClassedDataset):
+        return ContrastedDataset(dataset, contrasts)
+    _refuse_contrasts(name, contrasts)
+    return dataset
+
+
+def _refuse_contrasts(name: str, contrasts: Sequence[str]) -> None:
+    if contrasts:
+        raise LocaterError(
+            f"--contrast needs to know what each video shows, which {name} does not say; leave it out, use davis, or "
+            "make a contrast set with: locater contrast build."
+        )
 
 
 def _open_world(

@@ -1,0 +1,109 @@
+"""DAVIS 2016 with our own sentences: real videos of one thing each, to see whether words and masks hold in the wild.
+
+Perazzi et al., "A Benchmark Dataset and Evaluation Methodology for Video Object Segmentation", CVPR 2016. It has no
+sentences; `davis_sentences.tsv` holds ours: a noun, an attribute and an action for each of the 30 train sequences, and
+the classes of what can be seen in it. Its mask joins a rider and what is ridden, so a sentence describes that whole.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+
+from locater.datasets.annotated import Figures
+from locater.datasets.inspection import sample_problems
+from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.mask_pictures import binary_mask_file
+from locater.datasets.picture_sequence import PictureSequence, need_folder, pictures_in
+from locater.datasets.reading import need
+from locater.records import Sample, SampleInfo
+
+PUBLISHED: Mapping[str, Figures] = {"train": {"videos": 30, "sentences": 90}}
+
+KINDS = ("noun", "attribute", "action")
+_FRAMES_PER_SECOND = 24.0
+_SIZES = ("480p/", "1080p/", "")  # the official folders, then pictures somebody made smaller
+
+
+@dataclass(frozen=True)
+class DescribedSequence:
+    """What is said of one sequence."""
+
+    classes: frozenset[str]  # of all that is visible in it, not of the object alone
+    sentences: Mapping[str, str]  # by kind
+
+
+@cache
+def described_sequences() -> Mapping[str, DescribedSequence]:
+    """Every sequence of the file of sentences, by its name."""
+    text = (resources.files("locater.datasets") / "davis_sentences.tsv").read_text("utf-8")
+    return {
+        row["sequence"]: DescribedSequence(frozenset(row["classes"].split(", ")), {kind: row[kind] for kind in KINDS})
+        for row in csv.DictReader(text.splitlines(), delimiter="\t")
+    }
+
+
+class DavisSentences:
+    """One question a sentence, key `<sequence>/<kind>`; every frame has its mask."""
+
+    def __init__(self, root: Path, split: str) -> None:
+        self.root = root
+        self.split = split
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+        return f"davis-{self.split}"
+
+    def samples(self) -> Sequence[SampleInfo]:
+        """Every sentence: the sequences by name, the three kinds in turn."""
+        _ = self._picture_root  # another folder than DAVIS's is noticed before anything is computed
+        return [
+            SampleInfo(f"{sequence}/{kind}", sequence, sentence, kind, object_id="1")
+            for sequence, described in described_sequences().items()
+            for kind, sentence in described.sentences.items()
+        ]
+
+    def load(self, info: SampleInfo) -> Sample:
+        """The frames, and the object's mask in each."""
+        frames = LazySource(lambda: self._frames(info.video))
+        return Sample(info, frames, LazyMasks(lambda: self._mask_files(info.video)))
+
+    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
+        """One line for each missing or broken file behind one video's questions."""
+        return sample_problems(self, infos)
+
+    def classes_in(self, video: str) -> frozenset[str]:
+        """The classes of all that is visible in a sequence."""
+        return described_sequences()[video].classes
+
+    def _frames(self, video: str) -> PictureSequence:
+        paths = pictures_in(self._picture_root / video)
+        return PictureSequence(video, paths, _frames_per_second([path.stem for path in paths]))
+
+    def _mask_files(self, video: str) -> dict[int, MaskFile]:
+        folder = need_folder(self._mask_root / video)
+        names = [path.stem for path in pictures_in(self._picture_root / video)]
+        return {index: binary_mask_file(folder / f"{name}.png") for index, name in enumerate(names)}
+
+    @cached_property
+    def _picture_root(self) -> Path:
+        return need(self.root, _places("JPEGImages"))
+
+    @cached_property
+    def _mask_root(self) -> Path:
+        return need(self.root, _places("Annotations"))
+
+
+def _places(folder: str) -> list[str]:
+    """Where the sequences' folders may lie: DAVIS may be unpacked inside the folder, or be the folder."""
+    return [f"{davis}{folder}/{size}" for size in _SIZES for davis in ("DAVIS/", "")]
+
+
+def _frames_per_second(names: Sequence[str]) -> float:
+    """DAVIS's 24, or as much less as the frames' numbers leap: 00000, 00002, 00004 are 12 frames a second."""
+    leaps = [int(later) - int(earlier) for earlier, later in pairwise(names) if (earlier + later).isdecimal()]
+    return _FRAMES_PER_SECOND / max(1, min(leaps, default=1))
