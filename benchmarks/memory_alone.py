@@ -36,7 +36,9 @@ class TokenReader(nn.Module):
         self.norm = nn.LayerNorm(WIDTH)
         refine = [EncoderBlock(WIDTH, 4) for _ in range(variant.refine_blocks)]
         cells = 3 * PATCHES // 2
-        self.memory = LocalGlobalMemory(WIDTH, cells, 0, variant.rule, variant.heads, variant.time_embedding, refine)
+        self.memory = LocalGlobalMemory(
+            WIDTH, cells, 0, variant.rule, variant.heads, variant.time_embedding, False, False, refine
+        )
         write = self.memory.global_write
         if variant.is_random and write is not None:
             write.from_values.reset_parameters()
@@ -48,7 +50,7 @@ class TokenReader(nn.Module):
         values = self.norm(self.embed(tokens) + self.position)  # (B, T, P, D)
         seconds = torch.arange(FRAMES) / 2
         times = torch.stack([seconds, torch.arange(FRAMES) / FRAMES], dim=-1).expand(len(tokens), -1, -1)
-        stamped = self.memory.stamp(values, times)
+        stamped = self.memory.stamp(values, times, (SIDE, SIDE))
         global_cells, local_cells = self.memory.start(len(tokens))
         global_cells = self.memory.write_global(stamped, global_cells)
         context = self.memory.read(values[:, asked], stamped[:, asked], global_cells, local_cells)

@@ -19,7 +19,7 @@ import torch
 from machine import machine
 from torch.utils.flop_counter import FlopCounterMode
 
-from locater.config import parse_changes, preset, training_preset
+from locater.config import parse_changes, preset, training_stages
 from locater.model.build import build
 from locater.training.command import with_vocabulary
 from locater.training.sources import open_data
@@ -33,7 +33,7 @@ STEPS_TIMED = 10
 def made(settings: list[str], cuda_graph: bool) -> tuple[Trainer, Iterator[BatchPlan]]:
     """A trainer, and the same plan for ever."""
     changes = parse_changes([*settings, f"training.cuda_graph={str(cuda_graph).lower()}", "training.flip=0.0"])
-    config, training = preset("shapes", changes), training_preset("shapes", changes)
+    config, training = preset("shapes", changes), training_stages("shapes", changes)[-1]
     data = open_data("shapes", config.image_size, training, config.memory.interval)
     model = build(with_vocabulary(config, data.words()), seed=0)
     trainer = Trainer(model, data, training, Path(tempfile.mkdtemp()))

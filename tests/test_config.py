@@ -2,7 +2,15 @@
 
 import pytest
 
-from locater.config import LSTMConfig, ViTConfig, preset, preset_about, preset_names
+from locater.config import (
+    LSTMConfig,
+    ViTConfig,
+    parse_changes,
+    preset,
+    preset_about,
+    preset_names,
+    training_stages,
+)
 from locater.errors import LocaterError
 
 
@@ -41,7 +49,7 @@ def test_every_preset_is_valid_and_described(name: str) -> None:
     ("changes", "told"),
     [
         ({"visul": {}}, "'visul' is no known setting; known here are decoder, fusion"),
-        ({"memory": {"heds": 2}}, "known here are global_ratio, heads"),
+        ({"memory": {"heds": 2}}, "known here are centre, global_ratio"),
         ({"visual": {"dpth": 2}}, "known here are depth, heads"),
         ({"memory": {"heads": "2"}}, "memory.heads"),
         ({"memory": {"write": "papr"}}, "'paper', 'sum' or 'compete'"),
@@ -63,3 +71,21 @@ def test_an_unknown_preset_lists_the_known_ones() -> None:
 def test_settings_cannot_change() -> None:
     with pytest.raises(Exception, match="frozen"):
         preset("tiny").image_size = 32  # type: ignore[misc]
+
+
+def test_a_stage_differs_from_the_preset_and_the_users_changes_win() -> None:
+    changes = parse_changes(["training.stages=[{steps: 5, flip: 0.1}, {steps: 7}]", "training.flip=0.2"])
+    first, second = training_stages("tiny", changes)
+    assert (first.steps, second.steps, first.flip, second.flip) == (5, 7, 0.2, 0.2)
+    assert first.batch_size == training_stages("tiny")[0].batch_size
+    with pytest.raises(LocaterError, match=r"training\.stages is a list"):
+        training_stages("tiny", {"training": {"stages": {"steps": 5}}})
+
+
+def test_every_preset_trains() -> None:
+    for name in preset_names():
+        assert training_stages(name)
+
+
+def test_a_bare_no_is_the_precision_of_that_name() -> None:
+    assert training_stages("shapes", parse_changes(["training.precision=no"]))[0].precision == "no"

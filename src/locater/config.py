@@ -80,6 +80,8 @@ class MemoryConfig(Settings):
     local_ratio: float = Field(2.0, ge=0)  # N_l / N_v; 0 is none
     heads: int = Field(1, ge=1)
     time_embedding: bool = True
+    place_embedding: bool = True
+    centre: bool = True  # take off what all patches of a frame share before they are written and looked up
     refine_blocks: int = Field(0, ge=0)  # Transformer blocks over what a frame read; the paper has none
     interval: int = Field(10, ge=1)  # every n-th frame is written to the global memory
 
@@ -145,7 +147,7 @@ class TrainingConfig(Settings):
     accumulate: int = Field(1, ge=1)  # micro-batches a step
     clip_frames: int = Field(8, ge=1)
     clip_strides: tuple[int, ...] = (1,)  # one is drawn a clip; 0 spreads the clip over the whole video
-    global_frames: int = Field(4, ge=1)
+    global_frames: int = Field(4, ge=0)  # of the whole video; 0: the clip's own frames are the global memory's too
     optimizer: Literal["adam", "adamw"] = "adam"
     learning_rate: float = 4e-5
     encoder_rate: float = 1.0  # pretrained encoders learn at this fraction of the rate ...
@@ -163,9 +165,10 @@ class TrainingConfig(Settings):
     precision: Literal["no", "bf16", "fp16"] = "no"
     gradient_checkpointing: bool = False
     cuda_graph: bool = False  # on one CUDA device; elsewhere the same step runs op by op
+    compile: bool = False  # fuse the element-wise work of blocks and fine maps (torch.compile): a minute, then faster
     save_every: int = 500  # steps between resumable states
     validate_every: int = 1000
-    validation_videos: int = 16  # of each sentence kind
+    validation_videos: int = Field(16, ge=0)  # of each sentence kind; 0: no validation
 
 
 def parse_config(values: dict[str, Any], origin: str) -> ModelConfig:
@@ -219,10 +222,15 @@ def preset(name: str, changes: dict[str, Any] | None = None) -> ModelConfig:
     return parse_config(values, f"preset {name}")
 
 
-def training_preset(name: str, changes: dict[str, Any] | None = None) -> TrainingConfig:
-    """How a shipped preset is trained, with `changes` on top."""
-    values = _merged(preset_values(name), changes or {})
-    return parse_training(values.get("training", {}), f"preset {name}")
+def training_stages(name: str, changes: dict[str, Any] | None = None) -> list[TrainingConfig]:
+    """How a shipped preset is trained, stage after stage: its settings, each stage's own, and `changes` on top."""
+    changed: dict[str, Any] = dict((changes or {}).get("training", {}))
+    common: dict[str, Any] = dict(preset_values(name).get("training", {}))
+    own = common.pop("stages", [{}])
+    stages = changed.pop("stages", own)
+    if not isinstance(stages, list) or not stages or not all(isinstance(stage, dict) for stage in stages):
+        raise LocaterError(f"preset {name}: training.stages is a list of settings, as [{{steps: 100}}, {{steps: 50}}].")
+    return [parse_training({**common, **stage, **changed}, f"preset {name}") for stage in stages]
 
 
 def parse_changes(assignments: Sequence[str]) -> dict[str, Any]:
@@ -236,7 +244,8 @@ def parse_changes(assignments: Sequence[str]) -> dict[str, Any]:
         place = changes
         for group in groups:
             place = place.setdefault(group, {})
-        place[key] = yaml.safe_load(text)
+        # YAML 1.1 reads a bare "no" as false, and training.precision has a "no".
+        place[key] = text if text == "no" else yaml.safe_load(text)
     return changes
 
 

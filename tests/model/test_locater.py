@@ -21,7 +21,7 @@ def clip(frames: int = 3, size: int = 64) -> tuple[torch.Tensor, torch.Tensor]:
 
 VARIANTS: list[dict[str, object]] = [
     {},
-    {"memory": {"write": "paper", "time_embedding": False}},
+    {"memory": {"write": "paper", "time_embedding": False, "place_embedding": False, "centre": False}},
     {"memory": {"write": "sum", "refine_blocks": 1}},
     {"memory": {"global_ratio": 0.0}},
     {"memory": {"local_ratio": 0.0}},
@@ -69,6 +69,16 @@ def test_the_unrolled_forward_is_the_step_frame_by_frame() -> None:
         torch.testing.assert_close(prediction.logits, whole.logits[:, t], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(state.local_cells, whole.state.local_cells, rtol=1e-4, atol=1e-5)
     assert state.frame_index == 3
+
+
+def test_without_global_frames_the_clips_own_are_remembered() -> None:
+    model = tiny()
+    frames, times = clip()
+    tokens = model.read(["the dog on the left", "a dog"])
+    own = model(frames, times, frames[:, :0], times[:, :0], tokens)
+    torch.testing.assert_close(own.logits, model(frames, times, frames, times, tokens).logits, rtol=1e-4, atol=1e-5)
+    other = model(frames, times, frames[:, :1], times[:, :1], tokens)
+    assert not torch.allclose(own.logits, other.logits, rtol=1e-3)
 
 
 def test_a_step_changes_no_weight_and_no_state_it_was_given() -> None:

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from locater.model.checkpoint import from_pretrained
+from locater.training.command import train_preset
 
 SETTINGS = {
     "image_size": 32,
@@ -97,3 +98,23 @@ def test_a_wrong_call_is_one_sentence(
     said = capsys.readouterr().err.strip()
     assert told in said and said.startswith("Error: ") and "\n" not in said
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_stages_follow_each_other_and_a_finished_one_is_not_trained_again(tmp_path: Path) -> None:
+    settings = ["image_size=16", "training.batch_size=2", "training.global_frames=0"]
+    one = "{steps: 2, clip_frames: 1, validation_videos: 0, learning_rate: 0.01}"
+
+    def train(stages: str) -> None:
+        train_preset("tiny", "shapes", tmp_path / "run", [*settings, f"training.stages=[{stages}]"])
+
+    train(f"{one}, {{steps: 0, clip_frames: 2, validation_videos: 1}}")
+    first = tmp_path / "run" / "stage1" / "checkpoint" / "model.safetensors"
+    stamp = first.stat().st_mtime_ns
+    assert not (tmp_path / "run" / "stage1" / "validation").exists()
+    train(f"{one}, {{steps: 1, clip_frames: 2, validation_videos: 1, learning_rate: 0.0}}")
+    assert first.stat().st_mtime_ns == stamp
+    last = load_file(tmp_path / "run" / "checkpoint" / "model.safetensors")
+    for name, tensor in load_file(first).items():
+        assert torch.equal(tensor, last[name]), name  # at a rate of nothing the second stage keeps what it was given
+    assert [event["step"] for event in events(tmp_path / "run")] == [1, 1]  # its loss and its validation

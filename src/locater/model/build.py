@@ -57,6 +57,8 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
             rule=config.memory.write,
             heads=config.memory.heads,
             time_embedding=config.memory.time_embedding,
+            place_embedding=config.memory.place_embedding,
+            centre=config.memory.centre,
             refine=[
                 EncoderBlock(config.width, config.fusion.heads, config.fusion.norm)
                 for _ in range(config.memory.refine_blocks)

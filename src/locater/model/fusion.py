@@ -34,6 +34,8 @@ class CrossModalityEncoder(nn.Module):
     def __init__(self, width: int, modules: int, heads: int, norm: Literal["pre", "post"]) -> None:
         super().__init__()
         self.steps = nn.ModuleList(FusionModule(width, heads, norm) for _ in range(modules))
+        # As after any pre-norm Transformer; the memory compares V by likeness, and its scale must not drift.
+        self.norm = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
 
     def forward(self, patches: Tensor, words: Words) -> list[Tensor]:
         """Every module's output, each (B, T, P, D); the last is V."""
@@ -46,7 +48,7 @@ class CrossModalityEncoder(nn.Module):
         for step in self.steps:
             x = step(x, text, is_padding)
             outputs.append(rearrange(x, "(b t) p d -> b t p d", b=batch))
-        return outputs
+        return [*outputs[:-1], self.norm(outputs[-1])]
 
 
 class Concatenation(nn.Module):

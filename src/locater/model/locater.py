@@ -20,7 +20,7 @@ class FrameFeatures:
     """One frame, ready for `step`: everything of it that needs no memory."""
 
     values: Tensor  # V_t (B, P, D)
-    stamped: Tensor  # V_t with its time on it (B, P, D)
+    stamped: Tensor  # V_t with its time and place on it (B, P, D)
     projected: Tensor  # W_v v of the local write (B, P, D)
     early: tuple[Tensor, ...]  # (B or 1, C, h, w) each
     grid: tuple[int, int]
@@ -88,12 +88,17 @@ class Locater(nn.Module):
         global_times: Tensor,
         tokens: Tokens,
     ) -> ClipPrediction:
-        """The masks of a clip (B, T, 3, S, S), one expression each, by the same `step` that inference runs."""
+        """The masks of a clip (B, T, 3, S, S), one expression each, by the same `step` that inference runs.
+
+        Without global frames (T' = 0) the clip's own are written to the global memory, each encoded once.
+        """
         words = self.text(tokens)  # E_w
         state = self.start(words)
-        if state.global_cells.shape[1]:
-            state = self.remember(self.fuse(self.visual(global_frames), global_times, words).stamped, state)  # M^g
         clip = self.fuse(self.visual(frames), times, words)  # E_v, E_vw
+        if state.global_cells.shape[1]:
+            has_own = global_frames.shape[1] > 0
+            sampled = self.fuse(self.visual(global_frames), global_times, words) if has_own else clip
+            state = self.remember(sampled.stamped, state)  # M^g
         predictions = []
         for t in range(frames.shape[1]):
             prediction, state = self.step(clip.frame(t), words, state)  # M^l, decoder
@@ -119,7 +124,7 @@ class Locater(nn.Module):
         batch = len(words.expressions)
         modules = self.fusion(visual.patches.expand(batch, -1, -1, -1), words)
         values = modules[-1]
-        stamped = self.memory.stamp(values, times.expand(batch, -1, -1))
+        stamped = self.memory.stamp(values, times.expand(batch, -1, -1), visual.grid)
         return ClipFeatures(
             values=values,
             stamped=stamped,

@@ -106,6 +106,33 @@ class TimeEmbedding(nn.Module):
         return embedded
 
 
+class PlaceEmbedding(nn.Module):
+    """Says *where*: sinusoids of a place in the frame, the same for grids of any size.
+
+    Look-alikes write to and read from cells of their own only if their places weigh as much as their looks do; what
+    an encoder leaves of its positions does not (docs/deviations.md), so this starts at the size of normalised values.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        waves = math.pi * torch.tensor([0.5, 1.0, 2.0, 4.0, 8.0])
+        self.register_buffer("per_side", waves, persistent=False)
+        self.project = nn.Linear(4 * len(waves), width)
+        nn.init.normal_(self.project.weight, std=(2 * len(waves)) ** -0.5)
+
+    def forward(self, grid: tuple[int, int]) -> Tensor:
+        """(P, D) of a grid of patches, row by row."""
+        device = self.get_buffer("per_side").device
+        rows, columns = ((torch.arange(n, device=device) + 0.5) / n for n in grid)
+        return self.at(torch.cartesian_prod(rows, columns))
+
+    def at(self, places: Tensor) -> Tensor:
+        """(N, D) of places (N, 2): how far down and how far along, in [0, 1]."""
+        angles = (places.unsqueeze(-1) * self.get_buffer("per_side")).flatten(1)
+        embedded: Tensor = self.project(torch.cat([angles.sin(), angles.cos()], dim=-1))
+        return embedded
+
+
 class LocalGlobalMemory(nn.Module):
     """M: global cells written once from the whole video, local cells written after every segmented frame.
 
@@ -120,6 +147,8 @@ class LocalGlobalMemory(nn.Module):
         rule: WriteRule,
         heads: int,
         time_embedding: bool,
+        place_embedding: bool,
+        centre: bool,
         refine: Sequence[nn.Module] = (),
     ) -> None:
         super().__init__()
@@ -131,8 +160,14 @@ class LocalGlobalMemory(nn.Module):
         self.local_write = WriteController(width, rule, heads) if local_cells else None
         self.mask_embedding = MaskEmbedding(width) if local_cells else None
         self.from_mask = nn.Linear(width, width, bias=False) if local_cells else None  # W_c's third block, Eq. 6
-        has_time = time_embedding and (global_cells or local_cells)
-        self.time = TimeEmbedding(width) if has_time else None
+        has_cells = bool(global_cells or local_cells)
+        self.time = TimeEmbedding(width) if time_embedding and has_cells else None
+        self.place = PlaceEmbedding(width) if place_embedding and has_cells else None
+        self.norm = nn.LayerNorm(width) if centre and has_cells else None
+        if self.place is not None:  # every patch finds a cell of its own; with random ones a few cells take all
+            with torch.no_grad():
+                self.global_start.copy_(self.place.at(_spread(global_cells)))
+                self.local_start.copy_(self.place.at(_spread(local_cells)))
         self.refine = nn.Sequential(
             *refine
         )  # lets look-alikes be compared by what was read of each; empty in the paper
@@ -144,9 +179,14 @@ class LocalGlobalMemory(nn.Module):
             repeat(self.local_start, "n d -> b n d", b=batch),
         )
 
-    def stamp(self, values: Tensor, times: Tensor) -> Tensor:
-        """V (B, T, P, D) with its time on it, as it is written and as it looks up."""
-        return values if self.time is None else values + self.time(times).unsqueeze(2)
+    def stamp(self, values: Tensor, times: Tensor, grid: tuple[int, int]) -> Tensor:
+        """V (B, T, P, D) with its time and place on it, as it is written and as it looks up."""
+        if self.norm is not None:
+            # What all patches of a frame share is most of V, as Eq. 11 has no bias; left in, all write to one cell.
+            values = self.norm(values - values.mean(2, keepdim=True))
+        if self.time is not None:
+            values = values + self.time(times).unsqueeze(2)
+        return values if self.place is None else values + self.place(grid)
 
     def project_local(self, stamped: Tensor) -> Tensor:
         """W_v v of the local write for a whole chunk, (B, T, P, D): it needs no memory."""
@@ -180,6 +220,12 @@ class LocalGlobalMemory(nn.Module):
                 context = context + attend(stamped, cells, cells, self.heads)
         refined: Tensor = self.refine(context)
         return refined
+
+
+def _spread(count: int) -> Tensor:
+    """Places (N, 2) that cover the frame evenly, whatever their number (the R2 sequence)."""
+    steps = torch.tensor([0.7548776662466927, 0.5698402909980532], dtype=torch.float64)
+    return (torch.arange(1, count + 1).unsqueeze(-1) * steps % 1).float()
 
 
 def summary(cells: Tensor) -> Tensor:

@@ -12,8 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
+from locater.config import parse_changes, training_stages
 from locater.errors import LocaterError
 from locater.files import atomic_path
+from locater.model.checkpoint import from_pretrained
+from locater.training.sources import open_data
+from locater.training.validation import validate
 
 CAPACITIES = (0.0, 1.0, 1.5, 2.0, 3.0)
 # tab:ablation:lgmemory, mIoU on A2D-S+: a row a global capacity, a column a local one
@@ -52,7 +58,17 @@ TABLES: dict[str, tuple[Row, ...]] = {
         Row("local alone", ("memory.global_ratio=0.0",), (None, 35.4)),
         Row("global alone", ("memory.local_ratio=0.0",), (None, 35.3)),
         Row("both", (), (None, 36.4)),
-        Row("both, the paper's write", ("memory.write=paper", "memory.heads=1", "memory.time_embedding=false")),
+        Row(
+            "both, the paper's write",
+            (
+                "memory.write=paper",
+                "memory.heads=1",
+                "memory.time_embedding=false",
+                "memory.place_embedding=false",
+                "memory.centre=false",
+            ),
+        ),
+        Row("both, the paper's write, stamped", ("memory.write=paper", "memory.heads=1")),
     ),
     "fusion_modules": tuple(  # tab:ablation:cme
         Row(f"K = {k}", (f"fusion.modules={k}",), paper)
@@ -78,23 +94,26 @@ TABLES: dict[str, tuple[Row, ...]] = {
 }
 
 
+SetScores = dict[str, list[float]]  # for each sentence kind of a set, one score a seed
+
+
 @dataclass(frozen=True)
 class RowScores:
-    """A row's scores: for each sentence kind, one a seed."""
+    """A row's scores on every set; the first set is the one that it was trained on."""
 
     row: Row
-    by_kind: dict[str, list[float]]
+    by_set: dict[str, SetScores]
 
-    @property
-    def overall(self) -> list[float]:
-        """The mean over kinds, a seed."""
-        return [statistics.fmean(values) for values in zip(*self.by_kind.values(), strict=True)]
+    def overall(self, sets: Sequence[str]) -> list[float]:
+        """The mean over the kinds of some sets, a seed."""
+        values = [scores for name in sets for scores in self.by_set[name].values()]
+        return [statistics.fmean(of_seed) for of_seed in zip(*values, strict=True)]
 
 
 def run_table(
     table: str,
     preset: str,
-    data: str,
+    data: Sequence[str],
     folder: Path,
     *,
     seeds: int,
@@ -102,22 +121,33 @@ def run_table(
     side_by_side: int,
     workers: int,
 ) -> list[RowScores]:
-    """Train and score every row with every seed, `side_by_side` at a time; runs that are done are not run again."""
+    """Train every row on the first of `data` with every seed, `side_by_side` at a time, and score it on all of them.
+
+    Runs that are done are not run again, nor are those of another table in the same folder with equal settings.
+    """
     if table not in TABLES:
         raise LocaterError(f"There is no ablation table '{table}'; choose from {', '.join(TABLES)}.")
-    jobs = [(place, seed) for seed in range(seeds) for place in range(len(TABLES[table]))]
+    _claim(folder, {"preset": preset, "data": list(data), "changes": list(changes)})
+    jobs = [(row, seed) for seed in range(seeds) for row in TABLES[table]]
 
-    def train(job: tuple[int, int]) -> None:
-        place, seed = job
-        settings = [*TABLES[table][place].changes, *changes]
-        _train(preset, data, folder / f"row{place:02d}-seed{seed}", seed, settings, workers)
+    def train(job: tuple[Row, int]) -> None:
+        row, seed = job
+        _train(preset, data[0], _place(folder, row, seed), seed, [*row.changes, *changes], workers)
 
     with ThreadPoolExecutor(side_by_side) as pool:
         list(pool.map(train, jobs))
     rows = []
-    for place, row in enumerate(TABLES[table]):
-        scores = [_scores(folder / f"row{place:02d}-seed{seed}") for seed in range(seeds)]
-        rows.append(RowScores(row, {kind: [score[kind] for score in scores] for kind in scores[0]}))
+    for row in TABLES[table]:
+        by_set: dict[str, SetScores] = {}
+        for number, name in enumerate(data):
+            scores = [
+                _own_scores(_place(folder, row, seed))
+                if number == 0
+                else _scores_on(name, preset, [*row.changes, *changes], _place(folder, row, seed), number)
+                for seed in range(seeds)
+            ]
+            by_set[name] = {kind: [score[kind] for score in scores] for kind in scores[0]}
+        rows.append(RowScores(row, by_set))
     return rows
 
 
@@ -132,24 +162,35 @@ def write_table(table: str, rows: Sequence[RowScores], folder: Path) -> str:
 
 
 def as_markdown(rows: Sequence[RowScores]) -> str:
-    """A row a variant: the mean over kinds, the paper's two numbers, every kind; mean and deviation over seeds."""
-    kinds = list(rows[0].by_kind)
-    lines = ["| | mIoU | paper A2D-S | paper A2D-S+ | " + " | ".join(kinds) + " |", "|---" * (4 + len(kinds)) + "|"]
+    """A row a variant: the mean over kinds beside the paper's two numbers, then every kind; mean and deviation.
+
+    The first set stands beside the paper's A2D-S, the average of any others beside its A2D-S+.
+    """
+    first, *others = rows[0].by_set
+    columns = [(name, kind) for name, kinds in rows[0].by_set.items() for kind in kinds]
+    titles = [kind if name == first else f"{kind} ({name})" for name, kind in columns]
+    beside = ["other sets"] if others else []
+    heads = ["", "mIoU", "paper A2D-S", *beside, "paper A2D-S+", *titles]
+    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for row in rows:
-        paper = ["" if value is None else f"{value:.1f}" for value in row.row.paper]
-        cells = [_spread(row.overall), *paper, *(_spread(row.by_kind[kind]) for kind in kinds)]
-        lines.append(f"| {row.row.name} | " + " | ".join(cells) + " |")
+        plain, contrast = ("" if value is None else f"{value:.1f}" for value in row.row.paper)
+        elsewhere = [_spread(row.overall(others))] if others else []
+        scores = [_spread(row.by_set[name][kind]) for name, kind in columns]
+        cells = [row.row.name, _spread(row.overall([first])), plain, *elsewhere, contrast, *scores]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def as_csv(rows: Sequence[RowScores]) -> str:
-    """One line a row, seed and kind."""
+    """One line a row, set, kind and seed."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["row", "settings", "seed", "kind", "miou"])
+    writer.writerow(["row", "settings", "set", "kind", "seed", "miou"])
     for row in rows:
-        for kind, values in row.by_kind.items():
-            writer.writerows([row.row.name, " ".join(row.row.changes), seed, kind, v] for seed, v in enumerate(values))
+        start = [row.row.name, " ".join(row.row.changes)]
+        for name, kinds in row.by_set.items():
+            for kind, values in kinds.items():
+                writer.writerows([*start, name, kind, seed, value] for seed, value in enumerate(values))
     return text.getvalue()
 
 
@@ -157,6 +198,22 @@ def _spread(values: Sequence[float]) -> str:
     deviation = statistics.stdev(values) if len(values) > 1 else math.nan
     mean = 100 * statistics.fmean(values)
     return f"{mean:.1f}" if math.isnan(deviation) else f"{mean:.1f} ± {100 * deviation:.1f}"
+
+
+def _claim(folder: Path, settings: dict[str, object]) -> None:
+    """Nothing, when the folder is new or its runs were made with the same settings."""
+    path = folder / "settings.json"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_path(path) as partial:
+            partial.write_text(json.dumps(settings))
+    elif json.loads(path.read_text()) != settings:
+        raise LocaterError(f"The runs in {folder} were made with other settings; choose another folder.")
+
+
+def _place(folder: Path, row: Row, seed: int) -> Path:
+    """A run's folder, named by what the row changes, so that tables share it."""
+    return folder / f"{','.join(row.changes) or 'preset'},seed={seed}"
 
 
 def _train(preset: str, data: str, folder: Path, seed: int, settings: Sequence[str], workers: int) -> None:
@@ -171,11 +228,26 @@ def _train(preset: str, data: str, folder: Path, seed: int, settings: Sequence[s
         raise LocaterError(f"The run in {folder} failed: {last.removeprefix('Error: ')}")
 
 
-def _scores(folder: Path) -> dict[str, float]:
+def _own_scores(folder: Path) -> dict[str, float]:
     """The last validation of a finished run."""
     events = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     validations: list[dict[str, float]] = [event["validation"] for event in events if "validation" in event]
     return validations[-1]
+
+
+def _scores_on(data: str, preset: str, settings: Sequence[str], folder: Path, number: int) -> dict[str, float]:
+    """A finished run's scores on another set's validation videos; kept beside the run."""
+    path = folder / f"scores{number}.json"
+    if not path.exists():
+        model = from_pretrained(folder / "checkpoint")
+        training = training_stages(preset, parse_changes(settings))[-1]
+        source = open_data(data, model.config.image_size, training, model.config.memory.interval)
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        result = validate(model.to(device), source, training.validation_videos, device, training.precision)
+        with atomic_path(path) as partial:
+            partial.write_text(json.dumps(result.scores))
+    scores: dict[str, float] = json.loads(path.read_text())
+    return scores
 
 
 def _plot(table: str, rows: Sequence[RowScores], path: Path) -> None:
@@ -185,15 +257,16 @@ def _plot(table: str, rows: Sequence[RowScores], path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    kinds = list(rows[0].by_kind)
-    figure, axes = pyplot.subplots(figsize=(1.4 * len(kinds) + 3, 4), layout="constrained")
+    columns = [(name, kind) for name, kinds in rows[0].by_set.items() for kind in kinds]
+    figure, axes = pyplot.subplots(figsize=(1.4 * len(columns) + 3, 4), layout="constrained")
     width = 0.8 / len(rows)
     for place, row in enumerate(rows):
-        means = [statistics.fmean(row.by_kind[kind]) for kind in kinds]
-        errors = [statistics.stdev(row.by_kind[kind]) if len(row.by_kind[kind]) > 1 else 0.0 for kind in kinds]
-        at = [index + (place - (len(rows) - 1) / 2) * width for index in range(len(kinds))]
+        scores = [row.by_set[name][kind] for name, kind in columns]
+        means = [statistics.fmean(values) for values in scores]
+        errors = [statistics.stdev(values) if len(values) > 1 else 0.0 for values in scores]
+        at = [index + (place - (len(rows) - 1) / 2) * width for index in range(len(columns))]
         axes.bar(at, means, width, yerr=errors, label=row.row.name)
-    axes.set_xticks(range(len(kinds)), kinds, rotation=20)
+    axes.set_xticks(range(len(columns)), [f"{kind}\n{name}" for name, kind in columns], rotation=20)
     axes.set_ylabel("mIoU")
     axes.set_title(table)
     axes.legend(fontsize="small")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from locater.config import LSTMConfig, ModelConfig, parse_changes, preset, training_preset
+from locater.config import LSTMConfig, ModelConfig, parse_changes, preset, training_stages
 from locater.model.build import build
 from locater.model.checkpoint import WEIGHTS, load_strictly
 from locater.text.words import Vocabulary
@@ -25,17 +25,23 @@ def train_preset(
 ) -> dict[str, float]:
     """Train a preset with some settings changed; its last validation scores by sentence kind.
 
-    `start` is a checkpoint folder of the same network whose weights it begins with.
+    `start` is a checkpoint folder of the same network whose weights it begins with. Of several stages the last has the
+    folder itself, those before it `stage1`, `stage2`, ... inside; each begins with the weights of the one before it.
     """
     values = parse_changes(changes)
-    config, training = preset(name, values), training_preset(name, values)
-    source = open_data(data, config.image_size, training, config.memory.interval)
-    config = with_vocabulary(config, source.words())
-    model = build(config, seed)
-    if start is not None:
-        load_strictly(model, start / WEIGHTS)
-    trainer = Trainer(model, source, training, folder, seed=seed, workers=workers, trackers=trackers)
-    return trainer.run(listen)
+    config = preset(name, values)
+    *before, last = training_stages(name, values)
+    folders = [folder / f"stage{number}" for number in range(1, len(before) + 1)]
+    scores: dict[str, float] = {}
+    for training, place in zip([*before, last], [*folders, folder], strict=True):
+        source = open_data(data, config.image_size, training, config.memory.interval)
+        config = with_vocabulary(config, source.words())
+        model = build(config, seed)
+        if start is not None:
+            load_strictly(model, start / WEIGHTS)
+        scores = Trainer(model, source, training, place, seed=seed, workers=workers, trackers=trackers).run(listen)
+        start = place / "checkpoint"
+    return scores
 
 
 def with_vocabulary(config: ModelConfig, words: Sequence[str]) -> ModelConfig:

@@ -24,11 +24,12 @@ def choose_kind(number: int, weights: Mapping[str, float] | None) -> str:
 
 
 def clip_indices(number: int, frame_count: int, clip_frames: int, strides: Sequence[int]) -> list[int]:
-    """Frames of a clip: every n-th from a random start, or, for a stride of 0, evenly over the whole video."""
+    """Frames of a clip: every n-th from a random start; a stride of 0 spreads them evenly over the whole video."""
     rng = Random(3 * number + 2)
     stride = rng.choice(strides)
     if stride == 0:
-        return even_indices(frame_count, clip_frames)
+        offset = rng.randrange(max(1, frame_count // clip_frames))  # so that every frame has its turn
+        return [offset + index for index in even_indices(frame_count, clip_frames)]
     span = (clip_frames - 1) * stride + 1
     if span > frame_count:
         raise LocaterError(
