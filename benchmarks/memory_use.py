@@ -4,7 +4,7 @@
 
 On late-event videos of the shapes world's validation split. `shared` is the part of V's size that all patches of all
 videos have in common; a cell counts as used when the patches of one frame give it a share of .3 or more in the mean
-over heads. The second line is the same network with a memory as it is at the start of training, centred.
+over heads. The second line is a memory as it is at the start of training, on the same V normalised a channel.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from locater.inference.segmenter import load
 from locater.model.build import build
+from locater.model.fusion import ChannelNorm
 from locater.model.locater import Locater
 from locater.model.memory import LocalGlobalMemory
 from locater.records import Batch
@@ -63,11 +64,11 @@ def main() -> int:
     values, grid = fused(model, batch)
     shared = values.mean((0, 1, 2)).pow(2).mean().sqrt() / values.pow(2).mean().sqrt()
     print(f"V: {shared:.0%} of its size is shared by all patches of all videos")
-    memory = model.config.memory.model_copy(update={"centre": True})
-    fresh = build(model.config.model_copy(update={"memory": memory}), seed=0).memory
+    fresh = build(model.config, seed=0).memory
+    centred = ChannelNorm(values.shape[-1])(values)
     total = model.config.global_cells
-    for name, each in (("trained", model.memory), ("at the start, centred", fresh.eval())):
-        used = cells_used(each, values, batch.times, grid)
+    for name, memory, v in (("trained", model.memory, values), ("at the start, centred", fresh, centred)):
+        used = cells_used(memory, v, batch.times, grid)
         print(f"{name:<22} {used:5.1f} of {total} cells used by {grid[0] * grid[1]} patches")
     return 0
 

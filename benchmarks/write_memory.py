@@ -81,7 +81,6 @@ def writes(config: ModelConfig, device: str) -> dict[str, Write]:
         settings.heads,
         settings.time_embedding,
         settings.place_embedding,
-        settings.centre,
     ).to(device)
     values = torch.randn(1, 1, config.patches, config.width, device=device)
     soft_mask = torch.rand(1, config.grid, config.grid, device=device)

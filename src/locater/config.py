@@ -69,6 +69,7 @@ class FusionConfig(Settings):
     modules: int = Field(3, ge=1)  # K
     heads: int = Field(12, ge=1)
     norm: Literal["pre", "post"] = "pre"  # Eq. 2 prints post; every pretrained ViT is pre
+    centre: bool = True  # with `pre`: V's channels have mean 0 over all data, not over each patch's own channels
     auxiliary: bool = True  # deep supervision, Eq. 12
 
 
@@ -81,7 +82,6 @@ class MemoryConfig(Settings):
     heads: int = Field(1, ge=1)
     time_embedding: bool = True
     place_embedding: bool = True
-    centre: bool = True  # take off what all patches of a frame share before they are written and looked up
     refine_blocks: int = Field(0, ge=0)  # Transformer blocks over what a frame read; the paper has none
     interval: int = Field(10, ge=1)  # every n-th frame is written to the global memory
 

@@ -7,7 +7,7 @@ import torch
 from made_words import words_of
 from torch import nn
 
-from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder, FusionModule
+from locater.model.fusion import AuxiliaryHeads, ChannelNorm, Concatenation, CrossModalityEncoder, FusionModule
 from locater.model.transformer import EncoderBlock, attend
 
 
@@ -36,7 +36,7 @@ def randomise(module: nn.Module) -> None:
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_modules_equal_pytorchs_layers_with_padding(norm: Literal["pre", "post"]) -> None:
     torch.manual_seed(0)
-    encoder = CrossModalityEncoder(width=16, modules=2, heads=4, norm=norm)
+    encoder = CrossModalityEncoder(width=16, modules=2, heads=4, norm=norm, centre=False)
     randomise(encoder)
     patches, words = torch.randn(2, 3, 6, 16), words_of(torch.randn(2, 5, 16), [5, 2])
     outputs = encoder(patches, words)
@@ -67,7 +67,7 @@ def test_attention_equals_pytorchs_multihead_attention_without_projections() -> 
 @pytest.mark.parametrize("kind", ["transformer", "concat"])
 def test_what_padding_holds_changes_nothing(kind: str) -> None:
     torch.manual_seed(0)
-    fusion = CrossModalityEncoder(16, 2, 4, "pre") if kind == "transformer" else Concatenation(16)
+    fusion = CrossModalityEncoder(16, 2, 4, "pre", centre=False) if kind == "transformer" else Concatenation(16)
     features = torch.randn(1, 5, 16)
     other = features.clone()
     other[:, 3:] = 100.0
@@ -79,3 +79,16 @@ def test_what_padding_holds_changes_nothing(kind: str) -> None:
 def test_auxiliary_heads_give_one_mask_a_module() -> None:
     heads = AuxiliaryHeads(16, modules=3)
     assert heads([torch.randn(2, 4, 6, 16) for _ in range(3)]).shape == (3, 2, 4, 6)
+
+
+def test_v_has_no_part_that_all_patches_share() -> None:
+    torch.manual_seed(0)
+    norm = ChannelNorm(16).train()
+    values = torch.randn(4, 3, 6, 16) * (0.5 + torch.rand(16)) + 10 * torch.randn(16)
+    centred = norm(values)
+    torch.testing.assert_close(centred.mean((0, 1, 2)), torch.zeros(16), atol=1e-4, rtol=0)
+    torch.testing.assert_close(centred.flatten(0, 2).std(0, correction=0), torch.ones(16), atol=1e-2, rtol=0)
+    for _ in range(400):
+        norm(values)
+    alone = norm.eval()(values[:1, :1])  # what else is in the batch plays no part at inference
+    torch.testing.assert_close(alone, centred[:1, :1], atol=0.05, rtol=0)

@@ -21,7 +21,7 @@ def clip(frames: int = 3, size: int = 64) -> tuple[torch.Tensor, torch.Tensor]:
 
 VARIANTS: list[dict[str, object]] = [
     {},
-    {"memory": {"write": "paper", "time_embedding": False, "place_embedding": False, "centre": False}},
+    {"memory": {"write": "paper", "time_embedding": False, "place_embedding": False}},
     {"memory": {"write": "sum", "refine_blocks": 1}},
     {"memory": {"global_ratio": 0.0}},
     {"memory": {"local_ratio": 0.0}},

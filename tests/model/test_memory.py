@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
+from locater.model.fusion import ChannelNorm
 from locater.model.memory import (
     LocalGlobalMemory,
     MaskEmbedding,
@@ -79,9 +80,7 @@ def test_factorised_write_and_gradient_equal_the_literal_equation(
 
 def test_local_write_is_eq_6_with_one_matrix_over_frame_mask_and_memory() -> None:
     torch.manual_seed(0)
-    memory = LocalGlobalMemory(
-        8, 0, 5, "paper", heads=1, time_embedding=False, place_embedding=False, centre=False
-    ).double()
+    memory = LocalGlobalMemory(8, 0, 5, "paper", heads=1, time_embedding=False, place_embedding=False).double()
     assert memory.local_write and memory.from_mask and memory.mask_embedding
     values = torch.randn(2, 4, 8, dtype=torch.float64)
     soft_mask = torch.rand(2, 2, 2, dtype=torch.float64)
@@ -100,7 +99,7 @@ def test_local_write_is_eq_6_with_one_matrix_over_frame_mask_and_memory() -> Non
 
 def test_read_is_eq_7_and_8() -> None:
     torch.manual_seed(0)
-    memory = LocalGlobalMemory(8, 6, 5, "paper", heads=1, time_embedding=False, place_embedding=False, centre=False)
+    memory = LocalGlobalMemory(8, 6, 5, "paper", heads=1, time_embedding=False, place_embedding=False)
     values, global_cells, local_cells = torch.randn(2, 4, 8), torch.randn(2, 6, 8), torch.randn(2, 5, 8)
     expected = values
     for cells in (global_cells, local_cells):
@@ -109,7 +108,7 @@ def test_read_is_eq_7_and_8() -> None:
 
 
 def test_an_absent_memory_reads_nothing_and_sums_up_to_zeros() -> None:
-    memory = LocalGlobalMemory(8, 0, 0, "compete", heads=2, time_embedding=True, place_embedding=False, centre=False)
+    memory = LocalGlobalMemory(8, 0, 0, "compete", heads=2, time_embedding=True, place_embedding=False)
     global_cells, local_cells = memory.start(3)
     assert global_cells.shape == local_cells.shape == (3, 0, 8)
     values = torch.randn(3, 4, 8)
@@ -122,7 +121,7 @@ def test_an_absent_memory_reads_nothing_and_sums_up_to_zeros() -> None:
 
 def test_mask_embedding_pools_a_fine_mask_to_the_patch_grid() -> None:
     torch.manual_seed(0)
-    memory = LocalGlobalMemory(8, 0, 5, "compete", heads=1, time_embedding=False, place_embedding=False, centre=False)
+    memory = LocalGlobalMemory(8, 0, 5, "compete", heads=1, time_embedding=False, place_embedding=False)
     assert memory.mask_embedding
     coarse = torch.rand(2, 3, 4)
     fine = coarse.repeat_interleave(4, 1).repeat_interleave(4, 2)
@@ -168,11 +167,11 @@ def test_competing_patches_are_neither_lost_nor_diluted() -> None:
 
 @pytest.mark.parametrize("shared", [0.0, 10.0])
 def test_stamped_patches_find_cells_of_their_own_whatever_they_share(shared: float) -> None:
-    """Look-alike patches, even those that are nearly one common vector, are written to cells near their places."""
+    """Look-alike patches, even if V was nearly one vector for all, are written to cells near their places."""
     torch.manual_seed(0)
-    memory = LocalGlobalMemory(32, 48, 0, "compete", heads=1, time_embedding=False, place_embedding=True, centre=True)
+    memory = LocalGlobalMemory(32, 48, 0, "compete", heads=1, time_embedding=False, place_embedding=True)
     assert memory.global_write
-    values = 0.1 * torch.randn(1, 1, 36, 32) + shared * torch.randn(32)
+    values = ChannelNorm(32)(0.1 * torch.randn(1, 1, 36, 32) + shared * torch.randn(32))
     stamped = memory.stamp(values, torch.zeros(1, 1, 2), (6, 6))
     projected = memory.global_write.from_values(stamped)[0, 0]
     chosen = (memory.start(1)[0][0] @ memory.global_write.gate(projected).T).argmax(0)

@@ -102,7 +102,7 @@ def test_a_wrong_call_is_one_sentence(
 
 @pytest.mark.slow
 def test_stages_follow_each_other_and_a_finished_one_is_not_trained_again(tmp_path: Path) -> None:
-    settings = ["image_size=16", "training.batch_size=2", "training.global_frames=0"]
+    settings = ["image_size=16", "fusion.centre=false", "training.batch_size=2", "training.global_frames=0"]
     one = "{steps: 2, clip_frames: 1, validation_videos: 0, learning_rate: 0.01}"
 
     def train(stages: str) -> None:

@@ -46,7 +46,9 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
         config=config,
         visual=visual,
         text=_text(config, text_model),
-        fusion=CrossModalityEncoder(config.width, modules, config.fusion.heads, config.fusion.norm)
+        fusion=CrossModalityEncoder(
+            config.width, modules, config.fusion.heads, config.fusion.norm, config.fusion.centre
+        )
         if is_fused
         else Concatenation(config.width),
         auxiliary=AuxiliaryHeads(config.width, modules) if is_fused and config.fusion.auxiliary else None,
@@ -58,7 +60,6 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
             heads=config.memory.heads,
             time_embedding=config.memory.time_embedding,
             place_embedding=config.memory.place_embedding,
-            centre=config.memory.centre,
             refine=[
                 EncoderBlock(config.width, config.fusion.heads, config.fusion.norm)
                 for _ in range(config.memory.refine_blocks)

@@ -28,14 +28,32 @@ class FusionModule(nn.Module):
         return refined
 
 
+class ChannelNorm(nn.Module):
+    """Each channel with mean 0 and size 1 over all data, by running statistics at inference.
+
+    The memory sends a patch to the cells most like it, so V must tell patches apart. After a LayerNorm a trained V is
+    mostly one vector that all patches of all videos share (benchmarks/memory_use.py), and all crowd into a few cells.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.statistics = nn.BatchNorm1d(width, affine=False, momentum=0.02)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`x` (..., D), normalised."""
+        normalised: Tensor = self.statistics(x.flatten(0, -2)).view_as(x)
+        return normalised
+
+
 class CrossModalityEncoder(nn.Module):
     """E_vw: K fusion modules; the words are fed afresh to each."""
 
-    def __init__(self, width: int, modules: int, heads: int, norm: Literal["pre", "post"]) -> None:
+    def __init__(self, width: int, modules: int, heads: int, norm: Literal["pre", "post"], centre: bool) -> None:
         super().__init__()
         self.steps = nn.ModuleList(FusionModule(width, heads, norm) for _ in range(modules))
-        # As after any pre-norm Transformer; the memory compares V by likeness, and its scale must not drift.
-        self.norm = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
+        self.norm: nn.Module = nn.Identity()
+        if norm == "pre":  # as after any pre-norm Transformer
+            self.norm = ChannelNorm(width) if centre else nn.LayerNorm(width)
 
     def forward(self, patches: Tensor, words: Words) -> list[Tensor]:
         """Every module's output, each (B, T, P, D); the last is V."""

@@ -148,7 +148,6 @@ class LocalGlobalMemory(nn.Module):
         heads: int,
         time_embedding: bool,
         place_embedding: bool,
-        centre: bool,
         refine: Sequence[nn.Module] = (),
     ) -> None:
         super().__init__()
@@ -163,7 +162,6 @@ class LocalGlobalMemory(nn.Module):
         has_cells = bool(global_cells or local_cells)
         self.time = TimeEmbedding(width) if time_embedding and has_cells else None
         self.place = PlaceEmbedding(width) if place_embedding and has_cells else None
-        self.norm = nn.LayerNorm(width) if centre and has_cells else None
         if self.place is not None:  # every patch finds a cell of its own; with random ones a few cells take all
             with torch.no_grad():
                 self.global_start.copy_(self.place.at(_spread(global_cells)))
@@ -181,9 +179,6 @@ class LocalGlobalMemory(nn.Module):
 
     def stamp(self, values: Tensor, times: Tensor, grid: tuple[int, int]) -> Tensor:
         """V (B, T, P, D) with its time and place on it, as it is written and as it looks up."""
-        if self.norm is not None:
-            # What all patches of a frame share is most of V, as Eq. 11 has no bias; left in, all write to one cell.
-            values = self.norm(values - values.mean(2, keepdim=True))
         if self.time is not None:
             values = values + self.time(times).unsqueeze(2)
         return values if self.place is None else values + self.place(grid)

@@ -65,7 +65,6 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "memory.heads=1",
                 "memory.time_embedding=false",
                 "memory.place_embedding=false",
-                "memory.centre=false",
             ),
         ),
         Row("both, the paper's write, stamped", ("memory.write=paper", "memory.heads=1")),
