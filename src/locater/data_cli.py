@@ -51,10 +51,38 @@ def data_show(
     typer.echo(f"{shown} sentences shown in {out}")
 
 
+@data.command("cutout")
+def data_cutout(
+    photos: Annotated[Path, typer.Option(help="Folder of photographs that show one thing each, and its sub-folders.")],
+    model: Annotated[Path, typer.Option(help="A saliency network's ONNX file, such as u2netp.onnx.")],
+    out: Annotated[Path, typer.Option(help="File of masks to write or go on with.")],
+    names: Annotated[
+        Path | None,
+        typer.Option(help="Table of files, nouns and broader nouns, split by tabs; else files' or sub-folders' names."),
+    ] = None,
+) -> None:
+    """Find the one thing in each photograph: masks for `compose --cutouts`, kept where the network is sure."""
+    from locater.worlds.composed.photo_masks import mask_photographs
+    from locater.worlds.composed.saliency import SaliencyModel
+
+    with progress_display("pictures/s") as progress:
+        task = progress.add_task("looking", total=None)
+        reasons = mask_photographs(
+            photos,
+            names,
+            SaliencyModel(model),
+            out,
+            listen=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    kept = reasons.pop("", 0)
+    typer.echo(f"{kept} of {kept + reasons.total()} photographs kept.")
+    typer.echo("".join(f"Left out, {reason}: {count}\n" for reason, count in reasons.most_common()) + f"Masks: {out}")
+
+
 class _GatheringCommand(TyperCommand):
     """A command whose options named here take several values each, and may be given again; typer has no such thing."""
 
-    widths: ClassVar[dict[str, int]] = {"--coco": 2, "--masks": 3}
+    widths: ClassVar[dict[str, int]] = {"--coco": 2, "--masks": 3, "--cutouts": 2}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Typer's own, after joining each such option's values into one."""
@@ -83,12 +111,17 @@ def data_compose(
             help="A class and its folders of images and masks; NAME 'breeds': Oxford-IIIT Pet's file names say.",
         ),
     ] = [],  # noqa: B006
+    cutouts: Annotated[
+        list[str], typer.Option(metavar="FILE PHOTOS", help="A file that `data cutout` made and its photographs.")
+    ] = [],  # noqa: B006
     sprites: Annotated[
         list[Path], typer.Option(help="A folder of pictures with alpha; names.json may name them.")
     ] = [],  # noqa: B006
     backgrounds: Annotated[list[Path], typer.Option(help="A folder of photographs to compose on.")] = [],  # noqa: B006
-    hold_out: Annotated[str, typer.Option(help="Classes for the split heldout alone: zebra,train.")] = "",
-    per_noun: Annotated[int, typer.Option(help="At most so many cut-outs of one noun.")] = 100,
+    hold_out: Annotated[
+        str, typer.Option(help="Classes for the split heldout alone: zebra,train; or a share of all classes: 5%.")
+    ] = "",
+    per_noun: Annotated[int, typer.Option(help="At most so many cut-outs of one noun from each source.")] = 100,
     photographs: Annotated[int, typer.Option(help="At most so many photographs of each source.")] = 1500,
     cutout_size: Annotated[int, typer.Option(help="The longer side of a cut-out in pixels.")] = 160,
     photograph_size: Annotated[int, typer.Option(help="A photograph's side in pixels.")] = 256,
@@ -96,14 +129,14 @@ def data_compose(
     """Cut things out of annotated pictures into a pack: what the composed world draws from."""
     from locater.worlds.composed import Limits, Sources, compose
 
-    pairs = [tuple(Path(part) for part in each.split("\0")) for each in coco]
     named = [each.split("\0") for each in masks]
     with progress_display("pictures/s") as progress:
         task = progress.add_task("cutting out", total=None)
         made = compose(
             Sources(
-                coco=[(file, images) for file, images in pairs],
+                coco=[_two_paths(each) for each in coco],
                 masks=[(name, Path(images), Path(drawn)) for name, images, drawn in named],
+                cutouts=[_two_paths(each) for each in cutouts],
                 sprites=sprites,
                 backgrounds=backgrounds,
             ),
@@ -115,3 +148,8 @@ def data_compose(
     typer.echo(f"{made.cutouts} cut-outs of {made.nouns} nouns, {made.held_out} of them held out;")
     typer.echo(f"{made.photographs} photographs with {made.things} things of their own; {made.megabytes:.1f} MB.")
     typer.echo(f"Pack: {out}")
+
+
+def _two_paths(joined: str) -> tuple[Path, Path]:
+    first, second = joined.split("\0")
+    return Path(first), Path(second)

@@ -17,7 +17,7 @@ from locater.errors import LocaterError
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
     """A path beside `target` to write to; it takes `target`'s name on success and is gone on failure."""
-    with _plain_os_errors(target), atomic_folder_beside(target) as folder:
+    with plain_os_errors(target), atomic_folder_beside(target) as folder:
         partial = folder / target.name
         yield partial
         _sync(partial)
@@ -27,7 +27,7 @@ def atomic_path(target: Path) -> Iterator[Path]:
 @contextmanager
 def atomic_entries(target: Path) -> Iterator[Path]:
     """A folder beside `target` to fill; on success its entries move into `target`, over those of the same name."""
-    with _plain_os_errors(target), atomic_folder_beside(target) as folder:
+    with plain_os_errors(target), atomic_folder_beside(target) as folder:
         if target.exists() and not target.is_dir():  # now, not after hours of work
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         yield folder
@@ -40,7 +40,7 @@ def atomic_entries(target: Path) -> Iterator[Path]:
 @contextmanager
 def atomic_folder(target: Path) -> Iterator[Path]:
     """A folder beside `target` to fill; it takes `target`'s place as a whole on success and is gone on failure."""
-    with _plain_os_errors(target), atomic_folder_beside(target) as scratch:
+    with plain_os_errors(target), atomic_folder_beside(target) as scratch:
         folder = scratch / target.name
         folder.mkdir()
         yield folder
@@ -85,7 +85,7 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _plain_os_errors(target: Path) -> Iterator[None]:
+def plain_os_errors(target: Path) -> Iterator[None]:
     """Turns a full disk, a read-only folder and their like into one sentence."""
     try:
         yield

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from locater.errors import LocaterError
 from locater.worlds.composed.cutouts import CutOut
-from locater.worlds.composed.nouns import plain
 from locater.worlds.composed.pack import PackWriter
 from locater.worlds.composed.photographs import TONE_CELLS
-from locater.worlds.composed.sources import Found, backgrounds, coco, masked_pictures, sprites
+from locater.worlds.composed.sources import Found, backgrounds, coco, masked_pictures, photo_cutouts, sprites
 
 SIDE_STEP = 16  # sides are multiples of it: textures are halved four times
 
@@ -23,13 +22,14 @@ class Sources:
     masks: Sequence[tuple[str, Path, Path]] = ()  # class, folder of images, folder of masks
     sprites: Sequence[Path] = ()
     backgrounds: Sequence[Path] = ()
+    cutouts: Sequence[tuple[Path, Path]] = ()  # file of masks, folder of its photographs
 
 
 @dataclass(frozen=True)
 class Limits:
     """How large a pack may become."""
 
-    per_noun: int = 100  # cut-outs
+    per_noun: int = 100  # cut-outs of each source
     photographs: int = 1500  # of each source
     cutout_side: int = 160
     photograph_side: int = 256
@@ -54,14 +54,14 @@ def compose(
     limits: Limits | None = None,
     listen: Callable[[int], None] | None = None,
 ) -> Composed:
-    """Write a pack; `listen` hears how many pictures were looked at."""
+    """Write a pack; `held_out` are nouns, and a share such as "5%"; `listen` hears how many pictures were looked at."""
     limits = limits or Limits()
     for side in (limits.cutout_side, limits.photograph_side):
         if side < 32 or side % SIDE_STEP or side % TONE_CELLS:
             raise LocaterError(f"A side of {side} pixels does not fit; choose a multiple of {SIDE_STEP} from 32 on.")
-    writer = PackWriter(limits.cutout_side, limits.photograph_side, [plain(name) for name in held_out])
-    per_noun = Counter[str]()
+    writer = PackWriter(limits.cutout_side, limits.photograph_side, held_out)
     for stream in _streams(sources, limits):
+        per_noun = Counter[str]()  # of each source: the first must not keep out what others have of the same noun
         photographs = 0
         for found in stream:
             if isinstance(found, CutOut):
@@ -76,10 +76,12 @@ def compose(
                     continue
             writer.add(found)
     if not writer.cutouts:
-        raise LocaterError("No cut-out was found; give --coco, --masks or --sprites with whole, large enough objects.")
+        raise LocaterError(
+            "No cut-out was found; give --coco, --masks, --cutouts or --sprites with whole, large enough objects."
+        )
     if not writer.photographs:
-        raise LocaterError("There is nothing to compose on; give --backgrounds, --coco or --masks.")
-    unknown = writer.held_out - {noun for entry in writer.cutouts for noun in (entry.noun, *entry.broader)}
+        raise LocaterError("There is nothing to compose on; give --backgrounds, --coco, --masks or --cutouts.")
+    unknown = writer.hold_out.nouns - {noun for entry in writer.cutouts for noun in (entry.noun, *entry.broader)}
     if unknown:
         raise LocaterError(f"There is no cut-out of the held-out class '{min(unknown)}'; leave it out of --hold-out.")
     writer.save(out)
@@ -97,5 +99,6 @@ def _streams(sources: Sources, limits: Limits) -> Iterator[Iterator[Found]]:
     cutout, photograph = limits.cutout_side, limits.photograph_side
     yield from (coco(file, images, cutout, photograph) for file, images in sources.coco)
     yield from (masked_pictures(name, images, masks, cutout, photograph) for name, images, masks in sources.masks)
+    yield from (photo_cutouts(file, photos, cutout, photograph) for file, photos in sources.cutouts)
     yield from (sprites(folder, cutout) for folder in sources.sprites)
     yield from (iter(backgrounds(folder, photograph)) for folder in sources.backgrounds)

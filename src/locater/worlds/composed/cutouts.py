@@ -58,23 +58,48 @@ def cut_out(
     return _measured(rgba, noun, broader, source, is_sprite)
 
 
-def largest_piece(inside: npt.NDArray[np.bool_]) -> float:
-    """The share of a mask's area that its largest connected piece has, seen coarsely."""
+@dataclass(frozen=True)
+class Pieces:
+    """A mask's connected pieces, seen on a coarse grid."""
+
+    grid: tuple[int, int]
+    cells: tuple[frozenset[tuple[int, int]], ...]  # of each piece: row, column
+
+    def largest(self, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+        """The largest piece's surroundings, a cell wider than it, for a mask of this (H, W)."""
+        near = np.zeros(self.grid, dtype=np.bool_)
+        largest = max(self.cells, key=len, default=frozenset())
+        for y, x in largest:
+            near[max(y - 1, 0) : y + 2, max(x - 1, 0) : x + 2] = True
+        for y, x in (cell for piece in self.cells if piece is not largest for cell in piece):
+            near[y, x] = False
+        image = Image.fromarray(near.astype(np.uint8)).resize((shape[1], shape[0]), Image.Resampling.NEAREST)
+        return np.asarray(image) > 0
+
+
+def pieces(inside: npt.NDArray[np.bool_]) -> Pieces:
+    """The connected pieces of an (H, W) mask on a grid of at most 40 x 40 cells."""
     image = Image.fromarray(inside.astype(np.uint8) * 255)
     image.thumbnail((40, 40), Image.Resampling.BOX)
     left = {(int(y), int(x)) for y, x in zip(*np.nonzero(np.asarray(image) > 100), strict=True)}
-    total, largest = len(left), 0
+    found = []
     while left:
-        size, edge = 0, [left.pop()]
+        edge = [left.pop()]
+        piece = set(edge)
         while edge:
             y, x = edge.pop()
-            size += 1
-            for cell in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
-                if cell in left:
-                    left.remove(cell)
-                    edge.append(cell)
-        largest = max(largest, size)
-    return largest / max(total, 1)
+            near = left & {(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)}
+            left -= near
+            piece |= near
+            edge += near
+        found.append(frozenset(piece))
+    return Pieces((image.height, image.width), tuple(found))
+
+
+def largest_piece(inside: npt.NDArray[np.bool_]) -> float:
+    """The share of a mask's area that its largest connected piece has, seen coarsely."""
+    sizes = [len(piece) for piece in pieces(inside).cells]
+    return max(sizes, default=0) / max(sum(sizes), 1)
 
 
 def on_border(inside: npt.NDArray[np.bool_]) -> float:

@@ -7,6 +7,8 @@ clearly false of an object is doubtful, and no sentence with it is asked where t
 import re
 from collections.abc import Iterable, Mapping
 
+from locater.worlds.composed.kinds import kinds, wordnet_number
+
 # Canonical noun: the ways to say it. A noun that is not here is said as it is.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "airplane": ("airplane", "plane"),
@@ -18,15 +20,6 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "person": ("person", "person", "human"),
     "tv": ("tv", "television"),
 }
-_BROADER: Mapping[str, tuple[str, ...]] = {
-    "animal": (
-        *("bird", "cat", "dog", "horse", "sheep", "cow", "elephant", "bear", "zebra", "giraffe"),
-        *("lion", "tiger", "monkey", "rabbit", "fox", "goat", "pig", "deer"),
-    ),
-    "vehicle": ("car", "truck", "bus", "train", "motorcycle", "bicycle", "airplane", "boat"),
-}
-_BROADER_OF = {noun: broader for broader, nouns in _BROADER.items() for noun in nouns}
-BROADEST = frozenset(_BROADER)
 _PEOPLE = frozenset(
     (
         *("person", "people", "human", "man", "men", "woman", "women", "boy", "girl", "child", "kid", "baby"),
@@ -42,13 +35,6 @@ _UNFIT = frozenset(
         *("grey", "golden", "with", "without", "and", "of", "at", "on", "in", "the", "moving", "still", "fast", "slow"),
     )
 )
-# WordNet numbers of ImageNet's dogs, cats and birds: there a photograph's name is a breed.
-_SYNSET_RANGES = (
-    (2085620, 2113978, "dog"),
-    (2123045, 2124075, "cat"),
-    (1514668, 1622779, "bird"),
-    (1795545, 2058221, "bird"),
-)
 
 
 def plain(name: str) -> str:
@@ -58,11 +44,8 @@ def plain(name: str) -> str:
 
 def broader_nouns(noun: str, kind_of: str = "") -> tuple[str, ...]:
     """Nouns that are true of everything called `noun`, nearest first; `kind_of` is one its source knows."""
-    found = [kind_of] if kind_of and kind_of != noun else []
-    nearest = found[-1] if found else noun
-    if nearest in _BROADER_OF:
-        found.append(_BROADER_OF[nearest])
-    return tuple(found)
+    found = (kind_of, *kinds().chain(kind_of)) if kind_of and kind_of != noun else kinds().chain(noun)
+    return tuple(each for each in found if each != noun)
 
 
 def is_fit(name: str) -> bool:
@@ -78,12 +61,28 @@ def is_person(noun: str) -> bool:
 
 def nouns_of_photograph(stem: str) -> tuple[str, ...]:
     """What a photograph without annotations shows, as far as its file's name tells (`n02084071_dog`)."""
-    match = re.match(r"n(\d{8})_(?:\d+_)?(.+)", stem)
-    name = plain(re.sub(r"[\d\-]+", " ", match[2] if match else stem))
-    found = [name] if name else []
-    if match:
-        found += [noun for low, high, noun in _SYNSET_RANGES if low <= int(match[1]) <= high]
-    return tuple(dict.fromkeys(found))
+    number = wordnet_number(stem)
+    found = [_words_of_file(stem)]
+    if number is not None:
+        found += [kinds().said.get(number, ""), kinds().of_number(number)]
+    return tuple(dict.fromkeys(each for each in found if each))
+
+
+def noun_of_photograph(name: str) -> tuple[str, tuple[str, ...]]:
+    """The noun for the one thing that a photograph called `name` shows, and broader ones; "" where there is no fit."""
+    number = wordnet_number(name)
+    said = _words_of_file(name)
+    kind = ""
+    if number is not None:
+        said = kinds().said.get(number, said)
+        kind = kinds().of_number(number) if said else ""
+    noun = next((each for each in (said, kind) if is_fit(each)), "")
+    return noun, broader_nouns(noun, "" if kind == noun else kind)
+
+
+def _words_of_file(name: str) -> str:
+    """The words in a file's name, without a WordNet number in front or counting numbers."""
+    return plain(re.sub(r"^n\d{8}(_|$)|\d+|-(?=\d|$)", " ", name))
 
 
 class Nouns:

@@ -1,23 +1,23 @@
-"""Cut-outs and photographs from what people have: COCO's instance files, pictures with masks, sprites, others."""
+"""Cut-outs and photographs from what people have: COCO's instance files, masks drawn or found, sprites, others."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, UnidentifiedImageError
+from PIL import Image, ImageDraw
 
 from locater import rle
 from locater.errors import LocaterError
 from locater.records import Mask
-from locater.worlds.composed.cutouts import Alpha, CutOut, Pixels, cut_out
+from locater.worlds.composed.cutouts import Alpha, CutOut, cut_out
 from locater.worlds.composed.nouns import broader_nouns, is_fit, nouns_of_photograph, plain
+from locater.worlds.composed.photo_masks import kept_masks, mask_size
 from locater.worlds.composed.photographs import Marked, Photograph, photograph
+from locater.worlds.composed.pictures import opened, pictures_in, pixels_of, read_json
 
 BREEDS = "breeds"  # names are in the files' names, by Oxford-IIIT Pet's rule
-_SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
 # COCO's classes that are seldom whole: they hold what stands on them, or stand half behind something.
 _NOT_CUT = frozenset(("dining table", "bed", "chair", "couch", "sink", "oven", "keyboard", "book", "tie"))
 _MOST_TOUCHING = 0.15  # of a cut-out's outline, against other annotated things: more, and one hides the other
@@ -31,7 +31,7 @@ Found = CutOut | Photograph
 
 def coco(instances: Path, images: Path, cutout_side: int, photograph_side: int) -> Iterator[Found]:
     """Each photograph of a COCO instance file, then the cut-outs of its whole objects."""
-    content = _json(instances)
+    content = read_json(instances)
     try:
         names = {each["id"]: plain(each["name"]) for each in content["categories"]}
         by_image: dict[Any, list[Mapping[str, Any]]] = {each["id"]: [] for each in content["images"]}
@@ -49,7 +49,7 @@ def coco(instances: Path, images: Path, cutout_side: int, photograph_side: int) 
 def _coco_image(
     path: Path, annotations: Sequence[Mapping[str, Any]], names: Mapping[Any, str], cutout_side: int, side: int
 ) -> Iterator[Found]:
-    picture = _picture(path)
+    picture = pixels_of(path)
     height, width = picture.shape[:2]
     source = path.stem
     marked, vague, cuts = [], [], []
@@ -112,12 +112,12 @@ def _touching(mask: Mask, covered: npt.NDArray[np.int64]) -> float:
 
 def masked_pictures(name: str, images: Path, masks: Path, cutout_side: int, photograph_side: int) -> Iterator[Found]:
     """Each picture that has a mask of the same name, then its cut-out; `breeds` reads the nouns from the names."""
-    by_stem = {path.stem: path for path in _pictures(masks)}
-    paired = [(path, by_stem[path.stem]) for path in _pictures(images) if path.stem in by_stem]
+    by_stem = {path.stem: path for path in pictures_in(masks)}
+    paired = [(path, by_stem[path.stem]) for path in pictures_in(images) if path.stem in by_stem]
     if not paired:
         raise LocaterError(f"No picture of {images} has a mask of the same name in {masks}; name both folders again.")
     for path, mask in paired:
-        picture = _picture(path)
+        picture = pixels_of(path)
         alpha = _mask(mask, picture.shape[1], picture.shape[0])
         noun, broader = _breed(path.stem) if name == BREEDS else (plain(name), broader_nouns(plain(name)))
         source = f"{images.parent.name}/{path.stem}"
@@ -129,6 +129,24 @@ def masked_pictures(name: str, images: Path, masks: Path, cutout_side: int, phot
             yield cut
 
 
+def photo_cutouts(file: Path, photos: Path, cutout_side: int, photograph_side: int) -> Iterator[Found]:
+    """Each photograph whose mask `locater data cutout` kept, then its cut-out where the thing is whole."""
+    for each in kept_masks(file):
+        image = opened(photos / each.file).convert("RGB")
+        height, width = each.mask.shape
+        if mask_size(image.height, image.width) != (height, width):
+            raise LocaterError(f"{photos / each.file} has another size than its mask in {file}; make that file again.")
+        picture = np.asarray(image.resize((width, height), Image.Resampling.BOX), dtype=np.uint8)
+        # Without the folder's name: other sources may hold the same image, and its split must be theirs.
+        source = Path(each.file).stem
+        vague = [noun for noun in _UNLABELLED if noun not in (each.noun, *each.broader)]
+        if each.mask.mean() <= _MOST_FILLED:
+            yield photograph(picture, [Marked(each.mask, each.noun, each.broader)], vague, source, photograph_side)
+        cut = cut_out(picture, each.mask.astype(np.float32), cutout_side, each.noun, each.broader, source)
+        if cut is not None:
+            yield cut
+
+
 def _breed(stem: str) -> tuple[str, tuple[str, ...]]:
     """A breed's name and what it is: cats' files begin with a capital, dogs' do not."""
     return plain(stem.rpartition("_")[0]), broader_nouns("", "cat" if stem[0].isupper() else "dog")
@@ -136,7 +154,7 @@ def _breed(stem: str) -> tuple[str, tuple[str, ...]]:
 
 def _mask(path: Path, width: int, height: int) -> Alpha:
     """The soft mask of a picture file: a trimap (unsure is half), 0 and 255, or any number but 0."""
-    image = _opened(path)
+    image = opened(path)
     if abs(image.width * height / (image.height * width) - 1) > 0.05:
         raise LocaterError(f"The mask {path} has another shape than its picture, {width} x {height}; replace it.")
     values = np.asarray(image.resize((width, height), Image.Resampling.NEAREST))
@@ -155,16 +173,16 @@ def sprites(folder: Path, cutout_side: int) -> Iterator[CutOut]:
     listing = folder / "names.json"
     if listing.exists():
         try:
-            named = [(folder / each["file"], each["name"], each.get("category", "")) for each in _json(listing)]
+            named = [(folder / each["file"], each["name"], each.get("category", "")) for each in read_json(listing)]
         except (KeyError, TypeError, AttributeError):
             raise LocaterError(f"{listing} must be a list of objects with file and name.") from None
     else:
-        named = [(path, path.stem, "") for path in _pictures(folder)]
+        named = [(path, path.stem, "") for path in pictures_in(folder)]
     for path, name, category in named:
         noun = plain(name)
         if category in _ABSTRACT or not is_fit(noun):
             continue
-        rgba = np.asarray(_opened(path).convert("RGBA"))
+        rgba = np.asarray(opened(path).convert("RGBA"))
         alpha = rgba[..., 3].astype(np.float32) / np.float32(255)
         cut = cut_out(rgba[..., :3], alpha, cutout_side, noun, broader_nouns(noun), f"sprite/{path.stem}", True)
         if cut is not None:
@@ -173,39 +191,6 @@ def sprites(folder: Path, cutout_side: int) -> Iterator[CutOut]:
 
 def backgrounds(folder: Path, photograph_side: int) -> Iterator[Photograph]:
     """The pictures of a folder; what their names say is in them, somewhere."""
-    for path in _pictures(folder):
+    for path in pictures_in(folder):
         vague = (*nouns_of_photograph(path.stem), *_UNLABELLED)
-        yield photograph(_picture(path), [], vague, f"{folder.name}/{path.stem}", photograph_side)
-
-
-def _pictures(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        raise LocaterError(f"There is no folder {folder}; name the one with the pictures.")
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in _SUFFIXES)
-    if not found:
-        raise LocaterError(f"{folder} holds no pictures; name a folder with jpg, png or webp files.")
-    return found
-
-
-def _opened(path: Path) -> Image.Image:
-    try:
-        with Image.open(path) as image:
-            image.load()
-            return image
-    except FileNotFoundError:
-        raise LocaterError(f"The picture {path} is missing; check the folder.") from None
-    except (OSError, UnidentifiedImageError, SyntaxError):
-        raise LocaterError(f"The picture {path} cannot be read; replace or remove it.") from None
-
-
-def _picture(path: Path) -> Pixels:
-    return np.asarray(_opened(path).convert("RGB"), dtype=np.uint8)
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise LocaterError(f"There is no file {path}; name the instance file.") from None
-    except (OSError, ValueError):
-        raise LocaterError(f"{path} is no JSON; download it again.") from None
+        yield photograph(pixels_of(path), [], vague, f"{folder.name}/{path.stem}", photograph_side)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from locater.errors import LocaterError
-from locater.worlds.composed.nouns import BROADEST
+from locater.worlds.composed.kinds import BROADEST
 from locater.worlds.composed.pack import CutOutEntry, Pack
 from locater.worlds.motion import Actor
 from locater.worlds.sentences import Attributes
