@@ -156,6 +156,27 @@ def init(
 
 
 @app.command()
+def export(
+    checkpoint: Annotated[str, typer.Argument(help="A folder, a shipped name or a hub name.")],
+    out: Annotated[Path, typer.Option(help="Folder for the graphs; one that is there is replaced as a whole.")],
+    to: Annotated[str, typer.Option(help="The format: onnx.")] = "onnx",
+) -> None:
+    """Write a checkpoint as files that run without PyTorch, checked against it."""
+    from locater.inference.export import export as write_files
+    from locater.model.checkpoint import from_pretrained
+
+    report = write_files(from_pretrained(checkpoint), out, to)
+    for name, size in report.file_bytes.items():
+        typer.echo(f"{name:<18}{size / 1e6:8.2f} MB")
+    typer.echo(f"Largest difference of a logit from PyTorch's: {report.largest_difference:.1e}")
+    typer.echo(
+        f"One sentence, one CPU thread, float32: PyTorch {report.torch_frames_per_second:.1f} frames/s, "
+        f"onnxruntime {report.exported_frames_per_second:.1f} frames/s"
+    )
+    typer.echo(f"Exported to {out}; docs/export.md shows how to run it.")
+
+
+@app.command()
 def train(
     preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
     data: Annotated[str, typer.Option(help="What to train on: shapes, composed:PACK, or DATASET:ROOT.")],

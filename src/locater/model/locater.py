@@ -121,7 +121,7 @@ class Locater(nn.Module):
 
     def fuse(self, visual: VisualFeatures, times: Tensor, words: Words) -> ClipFeatures:
         """Visual features of a chunk (one set for all expressions, or one each) with the words fused in (Eq. 3, 4)."""
-        batch = len(words.expressions)
+        batch = words.features.shape[0]
         modules = self.fusion(visual.patches.expand(batch, -1, -1, -1), words)
         values = modules[-1]
         stamped = self.memory.stamp(values, times.expand(batch, -1, -1), visual.grid)

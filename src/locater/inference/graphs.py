@@ -1,0 +1,135 @@
+"""The network as five pure functions of named tensors, one graph each: what a program without PyTorch has to run.
+
+A video's loop stays outside: it is a few lines in any language, and the step is the same whether frames come from a
+file or a camera. Nothing is computed here that the network does not compute itself.
+"""
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from locater.model.locater import FrameFeatures, Locater
+from locater.records import Tokens, VideoState, VisualFeatures, Words
+
+NO_STRINGS: tuple[str, ...] = ()  # a graph holds tensors alone
+
+
+class Graph(nn.Module):
+    """A part of the network with a name for each tensor that goes in and out; `forward` takes them in that order."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def __init__(self, model: Locater) -> None:
+        super().__init__()
+        self.model = model
+
+
+class TextGraph(Graph):
+    """Token numbers to word features; `owner` says which word a feature belongs to, as `word_of_token` does."""
+
+    name = "text"
+    inputs = ("numbers", "word_of_token")
+    outputs = ("words", "is_padding", "owner")
+
+    def forward(self, numbers: Tensor, word_of_token: Tensor) -> tuple[Tensor, ...]:
+        """(B, W, D), (B, W) and (B, W) from (B, W') twice."""
+        encoded: Words = self.model.text(Tokens(numbers, word_of_token, NO_STRINGS, (), NO_STRINGS))
+        return encoded.features, encoded.is_padding, encoded.word_of_token.clone()
+
+
+class VisualGraph(Graph):
+    """A chunk of frames to patches and, for the fine readout, early maps; it runs once for all expressions."""
+
+    name = "visual"
+    inputs = ("frames",)
+
+    def __init__(self, model: Locater) -> None:
+        super().__init__(model)
+        self.outputs = ("patches", *early_names(model))
+
+    def forward(self, frames: Tensor) -> tuple[Tensor, ...]:
+        """(T, P, D) and (T, C, h, w) each, from (T, 3, S, S) in [0, 1]."""
+        features = self.model.visual(frames.unsqueeze(0))
+        early = features.early[: len(self.outputs) - 1]
+        return features.patches.squeeze(0), *(maps.squeeze(0) for maps in early)
+
+
+class FuseGraph(Graph):
+    """A chunk's patches with each expression's words fused in: all of a frame that needs no memory."""
+
+    name = "fuse"
+    inputs = ("patches", "times", "words", "is_padding")
+
+    def __init__(self, model: Locater) -> None:
+        super().__init__(model)
+        self.outputs = ("values", "stamped", "projected")[: 3 if model.config.local_cells else 2]
+
+    def forward(self, patches: Tensor, times: Tensor, words: Tensor, is_padding: Tensor) -> tuple[Tensor, ...]:
+        """(B, T, P, D) each, from (T, P, D), (T, 2), (B, W, D) and (B, W)."""
+        visual = VisualFeatures(patches.unsqueeze(0), (), (self.model.config.grid, self.model.config.grid))
+        encoded = Words(words, is_padding, is_padding, NO_STRINGS, ())
+        fused = self.model.fuse(visual, times.unsqueeze(0), encoded)
+        return (fused.values, fused.stamped, fused.projected)[: len(self.outputs)]
+
+
+class RememberGraph(Graph):
+    """One frame written into the global memory (Eq. 5)."""
+
+    name = "remember"
+    inputs = ("stamped", "global_cells")
+    outputs = ("global_cells_after",)
+
+    def forward(self, stamped: Tensor, global_cells: Tensor) -> Tensor:
+        """(B, G, D) from (B, P, D) and (B, G, D)."""
+        return self.model.memory.write_global(stamped.unsqueeze(1), global_cells)
+
+
+class StepGraph(Graph):
+    """One frame's mask, and the local memory after it; a memory that the network lacks is no input of it."""
+
+    name = "step"
+
+    def __init__(self, model: Locater) -> None:
+        super().__init__(model)
+        has_global, has_local = bool(model.config.global_cells), bool(model.config.local_cells)
+        self.inputs = (
+            "values",
+            *(("stamped",) if has_global or has_local else ()),
+            *early_names(model),
+            "words",
+            "is_padding",
+            *(("global_cells",) if has_global else ()),
+            *(("projected", "local_cells") if has_local else ()),
+        )
+        self.outputs = ("logits", "word_attention", *(("local_cells_after",) if has_local else ()))
+
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """(B, h, w), (B, W) and (B, L, D) from one frame of `fuse`, its early maps (1, C, h, w), words and cells."""
+        given = dict(zip(self.inputs, tensors, strict=True))
+        values, grid = given["values"], (self.model.config.grid, self.model.config.grid)
+        none = values[:, :0]
+        frame = FrameFeatures(
+            values=values,
+            stamped=given.get("stamped", values),
+            projected=given.get("projected", values),
+            early=tuple(given[name] for name in early_names(self.model)),
+            grid=grid,
+        )
+        words = Words(given["words"], given["is_padding"], given["is_padding"], NO_STRINGS, ())
+        state = VideoState(given.get("global_cells", none), given.get("local_cells", none), 0, True, NO_STRINGS)
+        prediction, after = self.model.step(frame, words, state)
+        return (prediction.logits, prediction.word_attention, after.local_cells)[: len(self.outputs)]
+
+
+def early_names(model: Locater) -> tuple[str, ...]:
+    """The early maps that the readout climbs, finest first; none for the paper's bilinear one."""
+    is_fine = model.decoder.upsampler is not None
+    return tuple(f"early_{place}" for place, _ in enumerate(model.visual.early_channels)) if is_fine else ()
+
+
+def graphs_of(model: Locater) -> Sequence[Graph]:
+    """The graphs of one network, in the order in which a video runs through them."""
+    remember = (RememberGraph(model),) if model.config.global_cells else ()
+    return (TextGraph(model), VisualGraph(model), FuseGraph(model), *remember, StepGraph(model))

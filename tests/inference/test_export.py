@@ -1,0 +1,186 @@
+"""Exported graphs, run by the loop that the documentation shows, give the Segmenter's masks."""
+
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from locater import cli
+from locater.config import preset
+from locater.errors import LocaterError
+from locater.inference import export as exporting
+from locater.inference.exported import ExportedModel
+from locater.inference.graphs import graphs_of
+from locater.inference.segmenter import Segmenter
+from locater.model.build import build
+from locater.model.checkpoint import save_pretrained
+from locater.model.locater import Locater
+from locater.model.text import HuggingFaceEncoder
+
+SENTENCES = ["the dog on the left", "A big dog, unheard-of"]
+DOCUMENT = Path(__file__).parents[2] / "docs" / "export.md"
+SMALL = {  # fewer and smaller layers trace in seconds; every kind of part stays
+    "image_size": 32,
+    "width": 16,
+    "text": {"vocabulary": ["a", "dog", "left", "on", "the"], "max_words": 5, "embedding_width": 8},
+    "visual": {"depth": 1, "width": 16},
+    "fusion": {"modules": 1},
+    "memory": {"interval": 2},
+}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "paper, bilinear, no local memory": {
+        "memory": {"write": "paper", "local_ratio": 0.0, "time_embedding": False},
+        "decoder": {"upsampling": "bilinear"},
+    },
+    "sum, no global memory": {
+        "memory": {"write": "sum", "global_ratio": 0.0},
+        "fusion": {"kind": "concat"},
+        "decoder": {"readout": "cosine"},
+    },
+    "no memory": {"memory": {"global_ratio": 0.0, "local_ratio": 0.0}, "fusion": {"kind": "concat"}},
+}
+Loop = Callable[..., Iterator[npt.NDArray[np.float32]]]
+
+pytestmark = pytest.mark.filterwarnings("ignore::locater.inference.segmenter.NotUnderstoodWarning")
+
+
+def small(changes: dict[str, Any]) -> Locater:
+    merged = {**SMALL, **{key: {**SMALL.get(key, {}), **value} for key, value in changes.items()}}  # type: ignore[dict-item]
+    return build(preset("tiny", merged), seed=0)
+
+
+@pytest.fixture(scope="module")
+def video() -> npt.NDArray[np.uint8]:
+    """Five frames that differ from one another, not squares."""
+    return np.random.default_rng(0).integers(0, 256, (5, 70, 90, 3), dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def shown_loop() -> Loop:
+    """`segment` of the documentation, which knows nothing of this package."""
+    (block,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(block, names)
+    found: Loop = names["segment"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the command made of a checkpoint of `small({})`."""
+    folder = tmp_path_factory.mktemp("export")
+    save_pretrained(small({}), folder / "checkpoint")
+    answer = CliRunner().invoke(cli.app, ["export", str(folder / "checkpoint"), "--out", str(folder / "exported")])
+    assert answer.exit_code == 0, answer.output
+    assert "Largest difference" in answer.output and "frames/s" in answer.output
+    assert all(path.name in answer.output for path in (folder / "exported").iterdir())
+    return folder / "exported"
+
+
+def bert(width: int) -> HuggingFaceEncoder:
+    from transformers import BertConfig, BertModel, BertTokenizer
+
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "dog", "##s"]
+    sizes = BertConfig(
+        vocab_size=len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
+    )
+    tokenizer = BertTokenizer(vocab={piece: index for index, piece in enumerate(pieces)})
+    return HuggingFaceEncoder(BertModel(sizes), tokenizer, width, max_words=6, max_tokens=9).eval()  # type: ignore[no-untyped-call]
+
+
+def assert_same_masks(
+    model: Locater, folder: Path, video: npt.NDArray[np.uint8], loop: Loop, sentences: list[str]
+) -> None:
+    ours = list(Segmenter(model, "cpu").segment(video, sentences, soft=True, frames_per_second=10))
+    theirs = list(loop(folder, list(video), 10, sentences))
+    assert len(ours) == len(theirs) == len(video)
+    for result, soft in zip(ours, theirs, strict=True):
+        assert result.soft_masks is not None
+        np.testing.assert_allclose(soft, result.soft_masks, atol=1e-3)
+        is_clear = np.abs(soft - 0.5) > 1e-3
+        assert np.array_equal((soft > 0.5)[is_clear], result.masks[is_clear])
+
+
+@pytest.mark.slow
+def test_the_command_writes_graphs_that_the_shown_loop_runs(
+    exported: Path, video: npt.NDArray[np.uint8], shown_loop: Loop
+) -> None:
+    names = {"text.onnx", "visual.onnx", "fuse.onnx", "remember.onnx", "step.onnx", "first_cells.npz", "model.json"}
+    assert {path.name for path in exported.iterdir()} == names
+    for sentences in (SENTENCES, SENTENCES[:1]):
+        assert_same_masks(small({}), exported, video, shown_loop, sentences)
+
+
+@pytest.mark.slow
+def test_the_files_tell_nothing_of_where_they_were_made(exported: Path) -> None:
+    source = str(Path(exporting.__file__).parent).encode()
+    assert not [path.name for path in exported.iterdir() if source in path.read_bytes()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_kind_of_network_is_exported(
+    tmp_path: Path, video: npt.NDArray[np.uint8], shown_loop: Loop, variant: str
+) -> None:
+    model = small(VARIANTS[variant])
+    report = exporting.export(model, tmp_path / "exported")
+    assert report.largest_difference < 1e-4
+    assert ("remember.onnx" in report.file_bytes) == bool(model.config.global_cells)
+    assert_same_masks(model, tmp_path / "exported", video, shown_loop, SENTENCES)
+
+
+def test_a_hugging_face_text_encoder_is_exported(tmp_path: Path) -> None:
+    model = small({})
+    model.text = bert(width=16)
+    tokens = model.read(["the dog", "dog the dogs"])
+    graph = graphs_of(model)[0]
+    examples = {"numbers": tokens.numbers[:1], "word_of_token": tokens.word_of_token[:1]}
+    with torch.no_grad():
+        exporting.write_graph(graph, examples, tmp_path / "text.onnx")
+        ours = graph(tokens.numbers, tokens.word_of_token)
+    session = onnxruntime.InferenceSession(tmp_path / "text.onnx")
+    for row in range(2):
+        feed = {"numbers": tokens.numbers[[row]].numpy(), "word_of_token": tokens.word_of_token[[row]].numpy()}
+        for expected, found in zip(ours, session.run(list(graph.outputs), feed), strict=True):
+            np.testing.assert_allclose(found, expected[[row]], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_files_that_differ_from_the_network_are_refused(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = small({"memory": {"write": "sum"}})  # same shapes, another network
+
+    def write_another(_: Locater, folder: Path) -> None:
+        shutil.copytree(exported, folder, dirs_exist_ok=True)
+
+    monkeypatch.setattr(exporting, "_write", write_another)
+    with pytest.raises(LocaterError, match="differ from the network"):
+        exporting.export(other, tmp_path / "made" / "exported")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_format_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LocaterError, match="no export to 'openvino'; choose onnx"):
+        exporting.export(small({}), tmp_path / "exported", "openvino")
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_packages_are_named_with_their_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(LocaterError, match=r"needs onnxscript; run: pip install 'locater\[export\]'"):
+        exporting.export(small({}), tmp_path / "exported")
+
+
+def test_a_folder_of_something_else_is_no_exported_network(tmp_path: Path) -> None:
+    with pytest.raises(LocaterError, match="holds no exported network"):
+        ExportedModel(tmp_path)
