@@ -85,6 +85,7 @@ def test_the_papers_example_gives_the_papers_roles() -> None:
         ("man in black standing on left", "Arg0 man in black, Verb stand, ARGM-LOC on left"),
         ("green racing car running on the bottom left", "Arg0 green racing car, Verb run, ARGM-LOC on bottom left"),
         ("a dog in jumping up and down", "Arg0 dog, Verb jump"),
+        ("a man riding a bike falls", "Arg0 man, Verb ride, Arg1 bike, Verb fall"),
         # who, in clauses and in the passive
         ("a dog running in the field", "Arg0 dog, Verb run, ARGM-LOC in field"),
         ("a dog that is chasing a cat", "Arg0 dog, Verb chase, Arg1 cat"),

@@ -60,6 +60,8 @@ def with_auxiliary(words: list[Word], tags: list[str]) -> list[Word] | None:
     place = _main_participle(words)
     if place is None or any(tag in _FINITE_TAGS for tag in tags[:place]):
         return None
+    if tags[place] == "VBG" and any(tag in _FINITE_TAGS for tag in tags[place:]):
+        return None  # "a man riding a bike falls": another verb is the main one
     subject = [] if place else [_insertion("it")]
     return [*words[:place], *subject, _insertion("is"), *words[place:]]
 
