@@ -1,13 +1,15 @@
 """Files and folders that appear whole or not at all: written beside, synced, renamed."""
 
 import errno
+import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 
@@ -22,6 +24,24 @@ def atomic_path(target: Path) -> Iterator[Path]:
         yield partial
         _sync(partial)
         partial.replace(target)
+
+
+def claim_folder(marker: Path, identity: Mapping[str, Any], holds: str) -> None:
+    """Marks a folder by `marker` as belonging to this work, or refuses one that `holds` what differs from it.
+
+    `holds` is the middle of that sentence: "answers of another run".
+    """
+    if marker.exists():
+        try:
+            found = json.loads(marker.read_text("utf-8"))
+        except (OSError, ValueError):
+            found = {}
+        differing = [name for name, value in identity.items() if found.get(name) != value]
+        if differing:
+            raise LocaterError(f"{marker.parent} holds {holds} (another {', '.join(differing)}); choose another --out.")
+        return
+    with atomic_path(marker) as partial:  # every process of a run writes the same
+        partial.write_text(json.dumps(identity, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 @contextmanager

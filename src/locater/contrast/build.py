@@ -16,7 +16,7 @@ from locater.contrast.plan import Plan, plan
 from locater.contrast.sequence import ORDERS, SUBSETS, Task, is_query_first, tasks_of, write_sequence
 from locater.contrast.statistics import Counts, count_joined, count_several, statistics_json, statistics_markdown
 from locater.errors import LocaterError
-from locater.files import atomic_path
+from locater.files import atomic_path, claim_folder
 from locater.records import Dataset
 from locater.text.roles import RoleLabeler
 
@@ -100,18 +100,10 @@ def _identity(planned: Plan, asked: Asked) -> dict[str, Any]:
 def _claimed(folder: Path, identity: Mapping[str, Any]) -> Iterator[None]:
     """The folder, for this build and this process alone."""
     path = folder / BUILD
-    if path.exists():
-        try:
-            found = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
-            found = {}
-        differing = [name for name, value in identity.items() if found.get(name) != value]
-        if differing:
-            raise LocaterError(f"{folder} holds another build (another {', '.join(differing)}); choose another --out.")
-    else:
-        if folder.exists() and (not folder.is_dir() or any(each.name[0] != "." for each in folder.iterdir())):
-            raise LocaterError(f"{folder} holds other files; give --out an empty folder or a new one.")
-        _write_json(path, identity)
+    is_foreign = folder.exists() and (not folder.is_dir() or any(each.name[0] != "." for each in folder.iterdir()))
+    if is_foreign and not path.exists():
+        raise LocaterError(f"{folder} holds other files; give --out an empty folder or a new one.")
+    claim_folder(path, identity, "another build")
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

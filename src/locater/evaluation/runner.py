@@ -1,6 +1,5 @@
 """A checkpoint's answers to every question of a dataset: resumable, on one or many processes, each question once."""
 
-import json
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,7 @@ from locater.evaluation.journal import JournalReader, JournalWriter, journal_pat
 from locater.evaluation.passes import Pass, plan_passes, shard
 from locater.evaluation.processes import Place
 from locater.evaluation.sample_score import SampleScore
-from locater.files import atomic_path
+from locater.files import claim_folder
 from locater.inference.segmenter import NotUnderstoodWarning, Segmenter
 from locater.records import Dataset, SampleInfo
 
@@ -45,20 +44,7 @@ def chosen(dataset: Dataset, limit: int | None) -> Sequence[SampleInfo]:
 
 def claim(folder: Path, identity: Mapping[str, str | bool | None]) -> None:
     """Marks the folder as this run's; refuses one that holds answers of another network, dataset or precision."""
-    path = folder / RUN
-    if path.exists():
-        try:
-            found = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
-            found = {}
-        differing = [name for name, value in identity.items() if found.get(name) != value]
-        if differing:
-            raise LocaterError(
-                f"{folder} holds answers of another run (another {', '.join(differing)}); choose another --out."
-            )
-        return
-    with atomic_path(path) as partial:  # every process of a run writes the same
-        partial.write_text(json.dumps(identity, indent=1) + "\n", "utf-8")
+    claim_folder(folder / RUN, identity, "answers of another run")
 
 
 def answer_share(

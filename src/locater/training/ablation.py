@@ -16,7 +16,7 @@ import torch
 
 from locater.config import parse_changes, training_stages
 from locater.errors import LocaterError
-from locater.files import atomic_path
+from locater.files import atomic_path, claim_folder
 from locater.model.checkpoint import from_pretrained
 from locater.training.sources import open_data
 from locater.training.validation import validate
@@ -126,7 +126,8 @@ def run_table(
     """
     if table not in TABLES:
         raise LocaterError(f"There is no ablation table '{table}'; choose from {', '.join(TABLES)}.")
-    _claim(folder, {"preset": preset, "data": list(data), "changes": list(changes)})
+    identity = {"preset": preset, "data": list(data), "changes": list(changes)}
+    claim_folder(folder / "settings.json", identity, "runs with other settings")
     jobs = [(row, seed) for seed in range(seeds) for row in TABLES[table]]
 
     def train(job: tuple[Row, int]) -> None:
@@ -197,17 +198,6 @@ def _spread(values: Sequence[float]) -> str:
     deviation = statistics.stdev(values) if len(values) > 1 else math.nan
     mean = 100 * statistics.fmean(values)
     return f"{mean:.1f}" if math.isnan(deviation) else f"{mean:.1f} ± {100 * deviation:.1f}"
-
-
-def _claim(folder: Path, settings: dict[str, object]) -> None:
-    """Nothing, when the folder is new or its runs were made with the same settings."""
-    path = folder / "settings.json"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path) as partial:
-            partial.write_text(json.dumps(settings))
-    elif json.loads(path.read_text()) != settings:
-        raise LocaterError(f"The runs in {folder} were made with other settings; choose another folder.")
 
 
 def _place(folder: Path, row: Row, seed: int) -> Path:

@@ -18,5 +18,5 @@ class WeightAverage:
         """Move towards `model` after its optimiser step number `step`."""
         share = 1 - min(self.decay, (1 + step) / (10 + step))
         torch._foreach_lerp_(list(self.model.parameters()), [p.detach() for p in model.parameters()], share)
-        for own, theirs in zip(self.model.buffers(), model.buffers(), strict=True):
-            own.copy_(theirs)  # running statistics are averages already
+        # Running statistics are averages already.
+        torch._foreach_copy_(list(self.model.buffers()), list(model.buffers()))
