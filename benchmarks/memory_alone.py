@@ -37,7 +37,7 @@ class TokenReader(nn.Module):
         refine = [EncoderBlock(WIDTH, 4) for _ in range(variant.refine_blocks)]
         cells = 3 * PATCHES // 2
         self.memory = LocalGlobalMemory(
-            WIDTH, cells, 0, variant.rule, variant.heads, variant.time_embedding, False, refine
+            WIDTH, cells, 0, variant.rule, variant.heads, variant.time_embedding, False, refine=refine
         )
         write = self.memory.global_write
         if variant.is_random and write is not None:

@@ -185,6 +185,9 @@ def train(
         list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")
     ] = [],  # noqa: B006
     start: Annotated[Path | None, typer.Option(help="A checkpoint folder of the same network to start from.")] = None,
+    start_fits: Annotated[
+        bool, typer.Option("--start-fits", help="Of another network: take the weights that fit, begin the rest afresh.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of the weights and of the data.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes that prepare batches.")] = 2,
     track: Annotated[list[str], typer.Option(help="More trackers, by accelerate's names: tensorboard, wandb.")] = [],  # noqa: B006
@@ -200,6 +203,7 @@ def train(
             out,
             changes,
             start=start,
+            is_start_partial=start_fits,
             seed=seed,
             workers=workers,
             trackers=tuple(track),
@@ -317,11 +321,16 @@ def ablate(
     changes: Annotated[list[str], typer.Option("--set", help="A setting of every row, as training.steps=1000.")] = [],  # noqa: B006
     side_by_side: Annotated[int, typer.Option(help="Runs at a time on this machine.", min=1)] = 1,
     workers: Annotated[int, typer.Option(help="Processes a run that prepare batches.")] = 2,
+    start: Annotated[
+        Path | None, typer.Option(help="A checkpoint folder: every run begins with those of its weights that fit.")
+    ] = None,
 ) -> None:
     """Train and score every row of one of the paper's ablation tables, and print it beside the paper's numbers."""
     from locater.training.ablation import run_table, write_table
 
-    rows = run_table(table, preset, data, out, seeds=seeds, changes=changes, side_by_side=side_by_side, workers=workers)
+    rows = run_table(
+        table, preset, data, out, seeds=seeds, changes=changes, side_by_side=side_by_side, workers=workers, start=start
+    )
     typer.echo(write_table(table, rows, out))
 
 

@@ -32,16 +32,64 @@ class ViTConfig(Settings):
 
 
 class EfficientNetConfig(Settings):
-    """EfficientNet-lite up to its stride-16 stage."""
+    """EfficientNet-lite up to its stride-16 stage, or to its stride-32 stage, brought back to stride 16 (`deep`)."""
 
     kind: Literal["efficientnet_lite"]
     variant: Literal["lite0", "lite1", "lite2"] = "lite0"
+    deep: bool = False
+    drop_path: float = Field(0.0, ge=0, lt=1)  # in training, the chance that the last block is left out for a frame
     pretrained: str | None = None
 
     @property
     def patch_size(self) -> int:
         """Pixels a side of one output cell."""
         return 16
+
+
+class TinyViTConfig(Settings):
+    """MobileSAM's TinyViT-5M; `deep` adds its last stage."""
+
+    kind: Literal["tiny_vit"]
+    deep: bool = False
+    drop_path: float = Field(0.0, ge=0, lt=1)
+    pretrained: str | None = None
+
+    @property
+    def patch_size(self) -> int:
+        """Pixels a side of one output cell."""
+        return 16
+
+
+SingleEncoder = Annotated[ViTConfig | EfficientNetConfig | TinyViTConfig, Field(discriminator="kind")]
+
+
+class JoinedConfig(Settings):
+    """Two encoders side by side, their patches summed; the early maps are those of `where`."""
+
+    kind: Literal["joined"]
+    what: SingleEncoder
+    where: SingleEncoder
+
+    @model_validator(mode="after")
+    def _patches_fit(self) -> Self:
+        if self.what.patch_size != self.where.patch_size:
+            raise ValueError(
+                f"patches of {self.what.patch_size} and of {self.where.patch_size} pixels cannot be joined"
+            )
+        return self
+
+    @property
+    def patch_size(self) -> int:
+        """Pixels a side of one output cell."""
+        return self.what.patch_size
+
+    @property
+    def pretrained(self) -> str | None:
+        """A file that weights come from, if any do."""
+        return self.what.pretrained or self.where.pretrained
+
+
+VisualConfig = ViTConfig | EfficientNetConfig | TinyViTConfig | JoinedConfig
 
 
 class LSTMConfig(Settings):
@@ -51,6 +99,17 @@ class LSTMConfig(Settings):
     max_words: int = Field(20, ge=1)  # N_w
     embedding_width: int = Field(300, ge=1)
     vocabulary: tuple[str, ...] = ()
+
+
+class VectorsConfig(LSTMConfig):
+    """The same bi-LSTM over pretrained word vectors, so that it also knows words it was not trained on."""
+
+    kind: Literal["vectors"]  # type: ignore[assignment]
+    table: str | None = None  # a file (docs/words.md), read when a network is built; a checkpoint has its own copy
+    forget: float = Field(0.3, ge=0, le=1)  # in training, the chance that a word is read by its pretrained vector alone
+    words: int = Field(0, ge=0)  # of the table, as are the next two; who builds a network from a table sets them
+    vector_width: int = Field(96, ge=1)
+    letters: int = Field(0, ge=0)  # bytes of all its words, one a line
 
 
 class HuggingFaceConfig(Settings):
@@ -82,8 +141,10 @@ class MemoryConfig(Settings):
     heads: int = Field(1, ge=1)
     time_embedding: bool = True
     place_embedding: bool = True
+    digest: bool = False  # a projection of what was read and an MLP over it; the paper adds what was read as it is
     refine_blocks: int = Field(0, ge=0)  # Transformer blocks over what a frame read; the paper has none
     interval: int = Field(10, ge=1)  # every n-th frame is written to the global memory
+    doings: int = Field(0, ge=0)  # numbers that a head tells of what the object at a patch does; worlds know 20
 
 
 class DecoderConfig(Settings):
@@ -100,8 +161,8 @@ class ModelConfig(Settings):
 
     image_size: int = Field(320, ge=1)  # S
     width: int = Field(768, ge=1)  # D
-    visual: Annotated[ViTConfig | EfficientNetConfig, Field(discriminator="kind")] = ViTConfig()
-    text: Annotated[LSTMConfig | HuggingFaceConfig, Field(discriminator="kind")] = LSTMConfig()
+    visual: Annotated[VisualConfig, Field(discriminator="kind")] = ViTConfig()
+    text: Annotated[LSTMConfig | VectorsConfig | HuggingFaceConfig, Field(discriminator="kind")] = LSTMConfig()
     fusion: FusionConfig = FusionConfig()
     memory: MemoryConfig = MemoryConfig()
     decoder: DecoderConfig = DecoderConfig()
@@ -145,6 +206,7 @@ class TrainingConfig(Settings):
     epochs: float = 30
     batch_size: int = Field(32, ge=1)  # clips a step, over all processes
     accumulate: int = Field(1, ge=1)  # micro-batches a step
+    sentences: int = Field(1, ge=1)  # of a world: questions to each clip, the visual encoder runs once for them all
     clip_frames: int = Field(8, ge=1)
     clip_strides: tuple[int, ...] = (1,)  # one is drawn a clip; 0 spreads the clip over the whole video
     global_frames: int = Field(4, ge=0)  # of the whole video; 0: the clip's own frames are the global memory's too
@@ -158,6 +220,8 @@ class TrainingConfig(Settings):
     max_gradient_norm: float | None = None
     auxiliary_weight: float = 0.4  # lambda of Eq. 12
     dice_weight: float = 0.0
+    doings_weight: float = 1.0  # where the network has a head for them and the data knows them
+    is_fine: bool = True  # False: a stage that learns from the patch grid's masks alone, in half the time
     ema_decay: float = 0.0  # 0 is none
     flip: float = 0.5  # chance of mirroring a clip and the left and right of its sentence
     curriculum: dict[str, float] = {}  # a sentence kind enters at this fraction of training; 0 where not named
@@ -255,7 +319,8 @@ def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     for key, value in changes.items():
         old: Any = result.get(key)
         is_group = isinstance(old, dict) and isinstance(value, dict)
-        is_other_encoder = key in ("visual", "text") and is_group and value.get("kind", old["kind"]) != old["kind"]
+        is_encoder = key in ("visual", "text", "what", "where") and is_group
+        is_other_encoder = is_encoder and value.get("kind", old["kind"]) != old["kind"]
         result[key] = _merged(old, value) if is_group and not is_other_encoder else value
     return result
 
@@ -276,7 +341,10 @@ def _known_keys(group: type[Settings], path: list[str]) -> list[str]:
         "vit": ViTConfig,
         "dinov2": ViTConfig,
         "efficientnet_lite": EfficientNetConfig,
+        "tiny_vit": TinyViTConfig,
+        "joined": JoinedConfig,
         "lstm": LSTMConfig,
+        "vectors": VectorsConfig,
         "huggingface": HuggingFaceConfig,
         "fusion": FusionConfig,
         "memory": MemoryConfig,

@@ -112,15 +112,18 @@ class Dataset(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """What one training step sees."""
+    """What one training step sees: B clips, and E expressions of each, those of one clip side by side."""
 
     frames: Tensor  # (B, T, 3, S, S) in [0, 1]
     times: Tensor  # (B, T, 2): seconds, and the fraction of the video gone by (negative when unknown)
     global_frames: Tensor  # (B, T', 3, S, S), sampled from the whole video
     global_times: Tensor  # (B, T', 2)
-    expressions: tuple[str, ...]
-    masks: Tensor  # (B, T, H, W) in {0, 1}
-    is_annotated: Tensor  # (B, T) bool
+    expressions: tuple[str, ...]  # B * E
+    masks: Tensor  # (B * E, T, H, W) in {0, 1}
+    is_annotated: Tensor  # (B * E, T) bool
+    # Of worlds alone: what the object at a place does in the whole video, weighted by how much of the place is an
+    # object's, and in the last channel that weight.
+    doings: Tensor | None = None  # (B, T, C + 1, h, w)
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
@@ -132,6 +135,7 @@ class Batch:
             global_times=self.global_times.to(device),
             masks=self.masks.to(device),
             is_annotated=self.is_annotated.to(device),
+            doings=None if self.doings is None else self.doings.to(device),
         )
 
 
@@ -240,6 +244,7 @@ class FramePrediction:
 
     logits: Tensor  # (B, h, w): the patch grid, or finer
     word_attention: Tensor  # (B, W)
+    context: Tensor  # G_t (B, P, D)
 
 
 # ---- Results ---------------------------------------------------------------------------------------------------------

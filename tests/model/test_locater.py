@@ -23,6 +23,8 @@ VARIANTS: list[dict[str, object]] = [
     {},
     {"memory": {"write": "paper", "time_embedding": False, "place_embedding": False}},
     {"memory": {"write": "sum", "refine_blocks": 1}},
+    {"memory": {"digest": True}},
+    {"memory": {"digest": True, "global_ratio": 0.0, "local_ratio": 0.0}},
     {"memory": {"global_ratio": 0.0}},
     {"memory": {"local_ratio": 0.0}},
     {"memory": {"global_ratio": 0.0, "local_ratio": 0.0}},
@@ -81,6 +83,17 @@ def test_without_global_frames_the_clips_own_are_remembered() -> None:
     assert not torch.allclose(own.logits, other.logits, rtol=1e-3)
 
 
+def test_several_sentences_of_a_clip_are_as_good_as_each_alone() -> None:
+    model = tiny(decoder={"upsampling": "fine"})
+    frames, times = clip()
+    texts = ["the dog on the left", "a dog", "the dog", "the left dog"]
+    together = model(frames, times, frames, times, model.read(texts)).logits
+    for place, text in enumerate(texts):
+        one = slice(place // 2, place // 2 + 1)
+        alone = model(frames[one], times[one], frames[one], times[one], model.read([text])).logits
+        torch.testing.assert_close(together[place : place + 1], alone, rtol=1e-4, atol=1e-5)
+
+
 def test_a_step_changes_no_weight_and_no_state_it_was_given() -> None:
     model = tiny()
     frames, times = clip(1)
@@ -109,6 +122,26 @@ def test_the_mask_feeds_back_into_the_local_memory() -> None:
     projected = torch.randn(1, 64, 32)
     empty, full = (model.memory.write_local(projected, torch.full((1, 8, 8), v), (8, 8), cells) for v in (0.0, 1.0))
     assert (empty - full).abs().max() > 1e-4
+
+
+def test_the_head_of_doings_answers_training_alone_and_learns_through_the_memory() -> None:
+    model = tiny(memory={"doings": 5, "digest": True}).train()
+    frames, times = clip()
+    tokens = model.read(["the dog on the left", "a dog"])
+    prediction = model(frames, times, frames, times, tokens)
+    assert prediction.doings is not None and prediction.doings.shape == (2, 3, 8, 8, 5)
+    prediction.doings.square().mean().backward()
+    assert model.memory.global_write and model.memory.global_write.from_values.weight.grad is not None
+    assert model.eval()(frames, times, frames, times, tokens).doings is None
+
+
+def test_a_coarse_stage_trains_the_patch_grids_logits_that_the_fine_ones_build_on() -> None:
+    model = tiny(decoder={"upsampling": "fine"})
+    frames, times = clip()
+    tokens = model.read(["the dog on the left", "a dog"])
+    assert model(frames, times, frames, times, tokens).logits.shape[-2:] == (32, 32)
+    model.decoder.is_fine = False
+    assert model(frames, times, frames, times, tokens).logits.shape[-2:] == (8, 8)
 
 
 def test_paper_has_the_papers_shapes() -> None:

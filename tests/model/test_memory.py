@@ -107,6 +107,22 @@ def test_read_is_eq_7_and_8() -> None:
     torch.testing.assert_close(memory.read(values, values, global_cells, local_cells), expected, rtol=1e-5, atol=1e-5)
 
 
+def test_a_digest_sees_both_reads_and_is_there_without_memory_too() -> None:
+    torch.manual_seed(0)
+    memory = LocalGlobalMemory(8, 6, 5, "compete", 1, time_embedding=False, place_embedding=False, digest=True)
+    values, global_cells, local_cells = torch.randn(2, 4, 8), torch.randn(2, 6, 8), torch.randn(2, 5, 8)
+    context = memory.read(values, values, global_cells, local_cells)
+    for changed in (
+        memory.read(values, values, torch.randn(2, 6, 8), local_cells),
+        memory.read(values, values, global_cells, torch.randn(2, 5, 8)),
+    ):
+        assert (changed - context).abs().max() > 1e-3
+    none = LocalGlobalMemory(8, 0, 0, "compete", 1, time_embedding=False, place_embedding=False, digest=True)
+    alone = none.read(values, values, *none.start(2))
+    torch.testing.assert_close(alone.mean(-1), torch.zeros(2, 4), atol=1e-5, rtol=0)  # a last LayerNorm: it was there
+    assert not torch.allclose(alone, values)
+
+
 def test_an_absent_memory_reads_nothing_and_sums_up_to_zeros() -> None:
     memory = LocalGlobalMemory(8, 0, 0, "compete", heads=2, time_embedding=True, place_embedding=False)
     global_cells, local_cells = memory.start(3)

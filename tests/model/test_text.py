@@ -6,13 +6,15 @@ from transformers import PreTrainedModel
 
 from locater.errors import LocaterError
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
+from locater.model.word_embedding import LearnedEmbedding
 from locater.text.words import Vocabulary
 
 
 @pytest.fixture
 def lstm() -> LSTMEncoder:
     torch.manual_seed(0)
-    return LSTMEncoder(Vocabulary.of_text(["the dog on the left", "a cat"]), 6, width=8, max_words=7)
+    vocabulary = Vocabulary.of_text(["the dog on the left", "a cat"])
+    return LSTMEncoder(LearnedEmbedding(vocabulary, 6), width=8, max_words=7)
 
 
 def bert(width: int = 16) -> HuggingFaceEncoder:

@@ -6,6 +6,7 @@ from locater.errors import LocaterError
 from locater.training.data import mirrored, training_plans
 from locater.training.shapes_data import ShapesData
 from locater.training.sources import open_data
+from locater.worlds.doings import DOINGS
 
 
 def data(**changes: object) -> ShapesData:
@@ -56,3 +57,30 @@ def test_what_cannot_be_is_said() -> None:
     source = data(batch_size=5)
     with pytest.raises(LocaterError, match="cannot be shared"):
         training_plans(source, source.config, 0, 6, 0, 0, 2, 0)
+
+
+def test_a_mirrored_clip_has_mirrored_doings() -> None:
+    source = data()
+    batch = source.draw(source.plan(range(8), 0.0), torch.device("cpu"))
+    assert batch.doings is not None
+    both = mirrored(batch, number=3, chance=1.0)
+    assert both.doings is not None
+    right = DOINGS.index("moved_right")
+    torch.testing.assert_close(both.doings[:, :, right].flip(-1), -batch.doings[:, :, right])
+    dart = DOINGS.index("late_dart_left"), DOINGS.index("late_dart_right")
+    torch.testing.assert_close(both.doings[:, :, dart[0]].flip(-1), batch.doings[:, :, dart[1]])
+    others = [i for i, name in enumerate(DOINGS) if i not in (right, *dart)]
+    torch.testing.assert_close(both.doings[:, :, [*others, -1]].flip(-1), batch.doings[:, :, [*others, -1]])
+
+
+def test_the_sentences_of_one_clip_are_mirrored_with_it() -> None:
+    source = data(sentences=2, kind_weights={kind: 0.0 for kind in ShapesData.kinds if kind != "position"})
+    batch = source.draw(source.plan(range(8), 0.0), torch.device("cpu"))
+    both = mirrored(batch, number=3, chance=0.5)
+    for clip in range(8):
+        is_flipped = torch.equal(both.frames[clip], batch.frames[clip].flip(-1))
+        for row in (2 * clip, 2 * clip + 1):
+            before, after = batch.masks[row], both.masks[row]
+            assert torch.equal(after, before.flip(-1) if is_flipped else before)
+            has_side = any(side in batch.expressions[row] for side in ("left", "right"))
+            assert (batch.expressions[row] != both.expressions[row]) == (is_flipped and has_side)

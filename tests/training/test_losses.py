@@ -1,16 +1,17 @@
 """The loss against its formula."""
 
+import pytest
 import torch
 from torch.nn import functional as F
 
 from locater.model.locater import ClipPrediction
 from locater.records import Batch, VideoState
-from locater.training.losses import clip_loss, dice
+from locater.training.losses import clip_loss, dice, doings_error
 
 
 def made(logits: torch.Tensor, auxiliary: torch.Tensor | None) -> ClipPrediction:
     cells = torch.zeros(1, 0, 1)
-    return ClipPrediction(logits, auxiliary, torch.zeros(1, 1, 1), VideoState(cells, cells, 0, False, ("x",)))
+    return ClipPrediction(logits, auxiliary, None, torch.zeros(1, 1, 1), VideoState(cells, cells, 0, False, ("x",)))
 
 
 def batch(masks: torch.Tensor, is_annotated: torch.Tensor) -> Batch:
@@ -23,7 +24,9 @@ def test_the_loss_is_eq_12_over_annotated_frames_alone() -> None:
     logits, auxiliary = torch.randn(2, 3, 4, 4), torch.randn(2, 2, 3, 2, 2)
     masks = (torch.rand(2, 3, 8, 8) > 0.5).float()
     is_annotated = torch.tensor([[True, False, True], [False, False, True]])
-    terms = clip_loss(made(logits, auxiliary), batch(masks, is_annotated), auxiliary_weight=0.4, dice_weight=0.0)
+    terms = clip_loss(
+        made(logits, auxiliary), batch(masks, is_annotated), auxiliary_weight=0.4, dice_weight=0.0, doings_weight=0.0
+    )
 
     def cross_entropy(x: torch.Tensor) -> torch.Tensor:
         upsampled = F.interpolate(x, size=(8, 8), mode="bilinear", align_corners=False)[is_annotated]
@@ -33,13 +36,32 @@ def test_the_loss_is_eq_12_over_annotated_frames_alone() -> None:
     torch.testing.assert_close(terms["loss"], expected, rtol=1e-5, atol=1e-6)
     changed = masks.clone()
     changed[~is_annotated] = 1 - changed[~is_annotated]
-    again = clip_loss(made(logits, auxiliary), batch(changed, is_annotated), 0.4, 0.0)
+    again = clip_loss(made(logits, auxiliary), batch(changed, is_annotated), 0.4, 0.0, 0.0)
     assert torch.equal(again["loss"], terms["loss"])
 
 
 def test_dice_is_nought_for_the_right_mask_and_near_one_for_the_wrong_one() -> None:
     truth = torch.zeros(1, 1, 8, 8)
     truth[..., :4] = 1
-    assert dice(truth, truth).item() == 0
+    assert dice(truth, truth).item() == pytest.approx(0)
     assert dice(1 - truth, truth).item() > 0.98
     assert dice(torch.zeros_like(truth), torch.zeros_like(truth)).item() == 0  # absent, and nothing was marked
+
+
+def test_dice_pays_for_every_bit_less_of_an_absent_thing() -> None:
+    """Half of a false mask must cost clearly less than all of it: with a margin of one pixel both cost nearly 1."""
+    truth = torch.zeros(1, 1, 128, 128)
+    whole, half = truth.clone(), truth.clone()
+    whole[..., 40:54, 40:54] = 1
+    half[..., 40:54, 40:47] = 1
+    assert dice(whole, truth).item() - dice(half, truth).item() > 0.1
+
+
+def test_doings_are_asked_where_there_are_objects_alone() -> None:
+    truth = torch.zeros(1, 1, 3, 4, 4)  # two doings and the weight
+    truth[:, :, :, :2, :2] = torch.tensor([0.5, -1.0, 1.0])[:, None, None]  # one object, in the first of four patches
+    right = torch.full((1, 1, 2, 2, 2), 9.0)
+    right[:, :, 0, 0] = torch.tensor([0.5, -1.0])
+    assert doings_error(right, truth).item() == 0
+    assert doings_error(right + 1, truth).item() == pytest.approx(0.5)  # smooth L1 of an error of 1
+    assert doings_error(right, torch.zeros_like(truth)).item() == 0  # nobody there, nothing to say

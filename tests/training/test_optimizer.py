@@ -32,3 +32,15 @@ def test_every_weight_is_in_one_group_and_adamw_spares_vectors() -> None:
     assert len(grouped) == len({id(p) for p in grouped}) == len(list(model.parameters()))
     for group in optimizer.param_groups:
         assert all((p.ndim > 1) == (group["weight_decay"] > 0) for p in group["params"])
+
+
+def test_new_parts_of_a_joined_encoder_learn_at_the_full_rate() -> None:
+    lite = {"kind": "efficientnet_lite", "deep": True}
+    model = build(preset("tiny", {"visual": {"kind": "joined", "what": lite, "where": {"kind": "tiny_vit"}}}), seed=0)
+    visual = model.config.visual
+    joined = visual.model_copy(update={"what": visual.what.model_copy(update={"pretrained": "some/weights"})})  # type: ignore[union-attr]
+    model.config = model.config.model_copy(update={"visual": joined})
+    config = TrainingConfig(encoder_rate=0.1)
+    scales = {name: rate_scale(name, model, config) for name, _ in model.named_parameters() if "visual." in name}
+    assert {scale for name, scale in scales.items() if ".projection." in name} == {1.0}
+    assert {scale for name, scale in scales.items() if ".projection." not in name} == {0.1}

@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from locater.errors import LocaterError
 from locater.model.checkpoint import from_pretrained
 from locater.training.command import train_preset
 
@@ -118,3 +119,16 @@ def test_stages_follow_each_other_and_a_finished_one_is_not_trained_again(tmp_pa
     for name, tensor in load_file(first).items():
         assert torch.equal(tensor, last[name]), name  # at a rate of nothing the second stage keeps what it was given
     assert [event["step"] for event in events(tmp_path / "run")] == [1, 1]  # its loss and its validation
+
+
+def test_a_run_can_begin_with_the_weights_that_fit(tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    settings = ["training.steps=1", "training.batch_size=2", "training.validation_videos=0"]
+    train_preset("tiny", "shapes", first, settings)
+    changed = [*settings, "memory.local_ratio=0.0", "training.learning_rate=0.0", "training.ema_decay=0.0"]
+    with pytest.raises(LocaterError, match="does not fit"):
+        train_preset("tiny", "shapes", tmp_path / "strict", changed, start=first / "checkpoint")
+    train_preset("tiny", "shapes", tmp_path / "fits", changed, start=first / "checkpoint", is_start_partial=True)
+    before, after = (from_pretrained(folder / "checkpoint") for folder in (first, tmp_path / "fits"))
+    assert torch.equal(before.fusion.steps[0].visual_type, after.fusion.steps[0].visual_type)  # type: ignore[index,union-attr]
+    assert after.memory.local_write is None and before.memory.local_write is not None

@@ -4,8 +4,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from torch import nn
 
-from locater.config import EfficientNetConfig, HuggingFaceConfig, LSTMConfig, ModelConfig, ViTConfig
+from locater.config import (
+    EfficientNetConfig,
+    HuggingFaceConfig,
+    JoinedConfig,
+    LSTMConfig,
+    ModelConfig,
+    TinyViTConfig,
+    VectorsConfig,
+    VisualConfig,
+    ViTConfig,
+)
 from locater.errors import LocaterError
 from locater.model.decoder import FineUpsampler, PatchReadout, QueryEmbedding, ReferringDecoder
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
@@ -16,8 +27,12 @@ from locater.model.transformer import EncoderBlock
 from locater.model.visual.early_stem import EarlyStem
 from locater.model.visual.efficientnet import EfficientNetLite
 from locater.model.visual.encoder import HALF_STATISTICS, IMAGENET_STATISTICS, VisualEncoder
+from locater.model.visual.joined import JoinedEncoder
 from locater.model.visual.pretrained import load_pretrained
+from locater.model.visual.tiny_vit import TinyViT
 from locater.model.visual.vit import VisionTransformer
+from locater.model.word_embedding import LearnedEmbedding, PretrainedEmbedding
+from locater.text.table import WordTable, pack_words
 from locater.text.words import Vocabulary
 
 if TYPE_CHECKING:
@@ -31,15 +46,21 @@ def build(config: ModelConfig, seed: int | None = None) -> Locater:
     text_model = None
     if isinstance(config.text, HuggingFaceConfig):
         text_model = pretrained_text(config.text.pretrained)
+    table = None
+    if isinstance(config.text, VectorsConfig) and config.text.table is not None:
+        table = WordTable.load(config.text.table)
+        config = _sized_for(config, table)
     model = assemble(config, text_model)
-    if config.visual.pretrained is not None:
-        load_pretrained(model.visual, config.visual.pretrained)
+    if table is not None:
+        assert isinstance(model.text, LSTMEncoder) and isinstance(model.text.embedding, PretrainedEmbedding)
+        model.text.embedding.fill(table)
+    _load_visual(model.visual, config.visual)
     return model
 
 
 def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrainedTokenizerBase] | None") -> Locater:
     """The network of `config` with random weights, around a given Hugging Face encoder where it has one."""
-    visual = _visual(config)
+    visual = _visual(config.visual, config)
     modules = config.fusion.modules
     is_fused = config.fusion.kind == "transformer"
     return Locater(
@@ -60,6 +81,7 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
             heads=config.memory.heads,
             time_embedding=config.memory.time_embedding,
             place_embedding=config.memory.place_embedding,
+            digest=config.memory.digest,
             refine=[
                 EncoderBlock(config.width, config.fusion.heads, config.fusion.norm)
                 for _ in range(config.memory.refine_blocks)
@@ -72,6 +94,7 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
             if config.decoder.upsampling == "fine"
             else None,
         ),
+        doings=nn.Linear(config.width, config.memory.doings) if config.memory.doings else None,
     )
 
 
@@ -96,9 +119,16 @@ def empty_text(folder: Path) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]
     return model, AutoTokenizer.from_pretrained(folder)
 
 
-def _visual(config: ModelConfig) -> VisualEncoder:
+def _sized_for(config: ModelConfig, table: WordTable) -> ModelConfig:
+    """The config with room for the table's words."""
+    words, vector_width = table.codes.shape
+    sizes = {"words": words, "vector_width": vector_width, "letters": len(pack_words(table.words))}
+    return config.model_copy(update={"text": config.text.model_copy(update=sizes)})
+
+
+def _visual(settings: VisualConfig, config: ModelConfig) -> VisualEncoder:
     needs_early = config.decoder.upsampling == "fine"
-    match config.visual:
+    match settings:
         case ViTConfig(kind=kind, patch_size=patch_size, width=width, depth=depth, heads=heads):
             is_dino = kind == "dinov2"
             return VisionTransformer(
@@ -112,14 +142,33 @@ def _visual(config: ModelConfig) -> VisualEncoder:
                 pixels=IMAGENET_STATISTICS if is_dino else HALF_STATISTICS,
                 early_stem=EarlyStem(patch_size) if needs_early else None,
             )
-        case EfficientNetConfig(variant=variant):
-            return EfficientNetLite(variant=variant, width=config.width)
+        case EfficientNetConfig(variant=variant, deep=deep, drop_path=drop_path):
+            return EfficientNetLite(variant=variant, width=config.width, deep=deep, drop_path=drop_path)
+        case TinyViTConfig(deep=deep, drop_path=drop_path):
+            return TinyViT(width=config.width, deep=deep, drop_path=drop_path)
+        case JoinedConfig(what=what, where=where):
+            return JoinedEncoder(_visual(what, config), _visual(where, config))
+
+
+def _load_visual(encoder: VisualEncoder, settings: VisualConfig) -> None:
+    """Fill the encoder, or both of a joined one, where the settings name weights."""
+    if isinstance(settings, JoinedConfig):
+        assert isinstance(encoder, JoinedEncoder)
+        _load_visual(encoder.what, settings.what)
+        _load_visual(encoder.where, settings.where)
+    elif settings.pretrained is not None:
+        load_pretrained(encoder, settings.pretrained)
 
 
 def _text(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrainedTokenizerBase] | None") -> TextEncoder:
     match config.text:
+        case VectorsConfig(vocabulary=vocabulary) as text:
+            pretrained = PretrainedEmbedding(
+                Vocabulary(vocabulary), text.words, text.vector_width, text.letters, text.embedding_width, text.forget
+            )
+            return LSTMEncoder(pretrained, config.width, text.max_words)
         case LSTMConfig(vocabulary=vocabulary, embedding_width=embedding_width, max_words=max_words):
-            return LSTMEncoder(Vocabulary(vocabulary), embedding_width, config.width, max_words)
+            return LSTMEncoder(LearnedEmbedding(Vocabulary(vocabulary), embedding_width), config.width, max_words)
         case HuggingFaceConfig(max_words=max_words, max_tokens=max_tokens):
             assert text_model is not None
             return HuggingFaceEncoder(*text_model, config.width, max_words, max_tokens)

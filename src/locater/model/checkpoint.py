@@ -71,14 +71,7 @@ def find_checkpoint(name_or_path: str | Path) -> Path:
 
 def load_strictly(model: torch.nn.Module, path: Path) -> None:
     """Fill `model` from a safetensors file; a missing, extra or misfitting tensor is an error that lists them."""
-    if not path.is_file():
-        raise LocaterError(f"{path} is missing; a checkpoint folder needs its weights.")
-    try:
-        tensors = load_file(path)
-    except (OSError, safetensors.SafetensorError):
-        raise LocaterError(
-            f"{path} is no safetensors file or is damaged; other formats can run code and are not read."
-        ) from None
+    tensors = _tensors(path)
     own = model.state_dict()
     problems = (
         [f"missing {name}" for name in own.keys() - tensors.keys()]
@@ -93,6 +86,27 @@ def load_strictly(model: torch.nn.Module, path: Path) -> None:
         listed = "; ".join(sorted(problems)[:10])
         raise LocaterError(f"{path} does not fit its config in {len(problems)} tensors: {listed}.")
     model.load_state_dict(tensors)
+
+
+def load_what_fits(model: torch.nn.Module, path: Path) -> list[str]:
+    """Fill `model` with what a safetensors file has for it; the names that it leaves as they are."""
+    tensors, own = _tensors(path), model.state_dict()
+    fitting = {name: value for name, value in tensors.items() if name in own and own[name].shape == value.shape}
+    if not fitting:
+        raise LocaterError(f"{path} has nothing for this network; begin with a checkpoint of the same preset.")
+    model.load_state_dict(own | fitting)
+    return sorted(own.keys() - fitting.keys())
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise LocaterError(f"{path} is missing; a checkpoint folder needs its weights.")
+    try:
+        return load_file(path)
+    except (OSError, safetensors.SafetensorError):
+        raise LocaterError(
+            f"{path} is no safetensors file or is damaged; other formats can run code and are not read."
+        ) from None
 
 
 def default_card(model: Locater) -> str:

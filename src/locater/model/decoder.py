@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from locater.model.memory import summary
+from locater.model.rows import a_row_each
 from locater.model.upsample import upsample
 from locater.records import FramePrediction, Words
 
@@ -91,7 +92,7 @@ class FineUpsampler(nn.Module):
         x = rearrange(x, "b (r c) d -> b d r c", r=coarse.shape[1])
         for stage, norm, fine in zip(self.stages, self.early_norms, reversed(early), strict=True):
             x = F.interpolate(x, size=fine.shape[-2:], mode="nearest")  # the convolutions below smooth it
-            x = stage(torch.cat([x, norm(fine).expand(x.shape[0], -1, -1, -1)], dim=1))
+            x = stage(torch.cat([x, a_row_each(norm(fine), x.shape[0])], dim=1))
         height, width = x.shape[-2:]
         refined: Tensor = self.out(x).squeeze(1) + self.coarse_gain * upsample(coarse, (height, width))
         return refined
@@ -105,6 +106,7 @@ class ReferringDecoder(nn.Module):
         self.query = query
         self.readout = readout
         self.upsampler = upsampler
+        self.is_fine = True  # False: the patch grid's logits alone, for a stage of training
 
     def forward(
         self,
@@ -120,8 +122,9 @@ class ReferringDecoder(nn.Module):
         query, attention = self.query(values, global_cells, local_cells, words)
         logits = rearrange(self.readout(context, query), "b (r c) -> b r c", r=grid[0])
         if self.upsampler is not None:
-            logits = self.upsampler(context, query, logits, early)
-        return FramePrediction(logits, attention)
+            is_fine = self.is_fine
+            logits = self.upsampler(context, query, logits, early) if is_fine else self.upsampler.coarse_gain * logits
+        return FramePrediction(logits, attention, context)
 
 
 def presence(soft_mask: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from locater.config import ModelConfig
 from locater.model.decoder import ReferringDecoder
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
 from locater.model.memory import LocalGlobalMemory
+from locater.model.rows import a_row_each
 from locater.model.text import TextEncoder
 from locater.model.visual.encoder import VisualEncoder
 from locater.records import FramePrediction, Tokens, VideoState, VisualFeatures, Words
@@ -54,6 +55,7 @@ class ClipPrediction:
 
     logits: Tensor  # (B, T, h, w)
     auxiliary: Tensor | None  # (K, B, T, rows, columns): the fusion modules' own masks, for deep supervision
+    doings: Tensor | None  # (B, T, rows, columns, C): what the object there does, where a head tells it
     word_attention: Tensor  # (B, T, W)
     state: VideoState
 
@@ -70,6 +72,7 @@ class Locater(nn.Module):
         auxiliary: AuxiliaryHeads | None,
         memory: LocalGlobalMemory,
         decoder: ReferringDecoder,
+        doings: nn.Module | None,
     ) -> None:
         super().__init__()
         self.config = config
@@ -79,6 +82,7 @@ class Locater(nn.Module):
         self.auxiliary = auxiliary
         self.memory = memory
         self.decoder = decoder
+        self.doings = doings  # training alone asks it
 
     def forward(
         self,
@@ -88,7 +92,7 @@ class Locater(nn.Module):
         global_times: Tensor,
         tokens: Tokens,
     ) -> ClipPrediction:
-        """The masks of a clip (B, T, 3, S, S), one expression each, by the same `step` that inference runs.
+        """The masks of clips (B, T, 3, S, S), as many expressions of each, by the same `step` that inference runs.
 
         Without global frames (T' = 0) the clip's own are written to the global memory, each encoded once.
         """
@@ -103,9 +107,14 @@ class Locater(nn.Module):
         for t in range(frames.shape[1]):
             prediction, state = self.step(clip.frame(t), words, state)  # M^l, decoder
             predictions.append(prediction)
+        doings = None
+        if self.doings is not None and self.training:
+            contexts = torch.stack([prediction.context for prediction in predictions], dim=1)
+            doings = self.doings(contexts).unflatten(2, clip.grid)
         return ClipPrediction(
             logits=torch.stack([prediction.logits for prediction in predictions], dim=1),
             auxiliary=None if self.auxiliary is None else self.auxiliary(list(clip.modules)).unflatten(-1, clip.grid),
+            doings=doings,
             word_attention=torch.stack([prediction.word_attention for prediction in predictions], dim=1),
             state=state,
         )
@@ -122,9 +131,9 @@ class Locater(nn.Module):
     def fuse(self, visual: VisualFeatures, times: Tensor, words: Words) -> ClipFeatures:
         """Visual features of a chunk (one set for all expressions, or one each) with the words fused in (Eq. 3, 4)."""
         batch = words.features.shape[0]
-        modules = self.fusion(visual.patches.expand(batch, -1, -1, -1), words)
+        modules = self.fusion(a_row_each(visual.patches, batch), words)
         values = modules[-1]
-        stamped = self.memory.stamp(values, times.expand(batch, -1, -1), visual.grid)
+        stamped = self.memory.stamp(values, a_row_each(times, batch), visual.grid)
         return ClipFeatures(
             values=values,
             stamped=stamped,

@@ -133,6 +133,31 @@ class PlaceEmbedding(nn.Module):
         return embedded
 
 
+class Digest(nn.Module):
+    """Makes features of what a frame read, as a Transformer block does after its attention.
+
+    Eq. 8 adds what was read to V as it is: place, time and looks of several moments on top of each other. The readout
+    is linear in it, so "was here, is there" can hardly be read off. A network without memory has the same MLP, so that
+    an ablation compares memories and not MLPs.
+    """
+
+    def __init__(self, width: int, memories: int) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(memories))
+        self.from_read = nn.ModuleList(nn.Linear(width, width) for _ in range(memories))
+        self.norm = nn.LayerNorm(width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.last_norm = nn.LayerNorm(width)
+
+    def forward(self, values: Tensor, read: Sequence[Tensor]) -> Tensor:
+        """G_t (B, P, D) from V_t and what each memory gave, (B, P, D) each."""
+        x = values
+        for norm, project, found in zip(self.norms, self.from_read, read, strict=True):
+            x = x + project(norm(found))
+        digested: Tensor = self.last_norm(x + self.mlp(self.norm(x)))
+        return digested
+
+
 class LocalGlobalMemory(nn.Module):
     """M: global cells written once from the whole video, local cells written after every segmented frame.
 
@@ -148,6 +173,7 @@ class LocalGlobalMemory(nn.Module):
         heads: int,
         time_embedding: bool,
         place_embedding: bool,
+        digest: bool = False,
         refine: Sequence[nn.Module] = (),
     ) -> None:
         super().__init__()
@@ -166,9 +192,9 @@ class LocalGlobalMemory(nn.Module):
             with torch.no_grad():
                 self.global_start.copy_(self.place.at(_spread(global_cells)))
                 self.local_start.copy_(self.place.at(_spread(local_cells)))
-        self.refine = nn.Sequential(
-            *refine
-        )  # lets look-alikes be compared by what was read of each; empty in the paper
+        self.digest = Digest(width, memories=bool(global_cells) + bool(local_cells)) if digest else None
+        # Lets look-alikes be compared by what was read of each; empty in the paper.
+        self.refine = nn.Sequential(*refine)
 
     def start(self, batch: int) -> tuple[Tensor, Tensor]:
         """The learned first cells, (B, G, D) and (B, L, D)."""
@@ -209,10 +235,9 @@ class LocalGlobalMemory(nn.Module):
 
     def read(self, values: Tensor, stamped: Tensor, global_cells: Tensor, local_cells: Tensor) -> Tensor:
         """G_t (B, P, D), Eq. 7 and 8: V_t and what it finds in both memories."""
-        context = values
-        for cells in (global_cells, local_cells):
-            if cells.shape[1]:
-                context = context + attend(stamped, cells, cells, self.heads)
+        memories = [cells for cells in (global_cells, local_cells) if cells.shape[1]]
+        read = [attend(stamped, cells, cells, self.heads) for cells in memories]
+        context = self.digest(values, read) if self.digest is not None else sum(read, start=values)
         refined: Tensor = self.refine(context)
         return refined
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from locater.errors import LocaterError
+from locater.model.word_embedding import LearnedEmbedding, PretrainedEmbedding
 from locater.records import Tokens, Words
 from locater.text.words import Vocabulary, split_words
 
@@ -63,32 +64,42 @@ class TextEncoder(nn.Module, ABC):
 
 
 class LSTMEncoder(TextEncoder):
-    """The paper's bi-LSTM, D/2 each way, over a vocabulary of its own."""
+    """The paper's bi-LSTM, D/2 each way, over the word vectors of `embedding`, which brings the vocabulary."""
 
-    def __init__(self, vocabulary: Vocabulary, embedding_width: int, width: int, max_words: int) -> None:
+    def __init__(self, embedding: LearnedEmbedding | PretrainedEmbedding, width: int, max_words: int) -> None:
         super().__init__(max_words)
-        self.vocabulary = vocabulary
-        self.embedding = nn.Embedding(len(vocabulary), embedding_width, padding_idx=Vocabulary.PADDING)
-        self.forwards = nn.LSTM(embedding_width, width // 2, batch_first=True)
-        self.backwards = nn.LSTM(embedding_width, width // 2, batch_first=True)
+        self.embedding = embedding
+        self.forwards = nn.LSTM(embedding.embedding_dim, width // 2, batch_first=True)
+        self.backwards = nn.LSTM(embedding.embedding_dim, width // 2, batch_first=True)
         self.norm = nn.LayerNorm(width)
 
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words it knows."""
+        return self.embedding.vocabulary
+
     def unknown(self, words: Sequence[str]) -> list[str]:
-        """Words outside the vocabulary."""
-        return [word for word in words if self.vocabulary.number(word) == Vocabulary.UNKNOWN]
+        """Words of which some part, or all, is outside the vocabulary."""
+        return [word for word in words if Vocabulary.UNKNOWN in self.vocabulary.read(word)]
+
+    def fitting(self, words: Sequence[str]) -> int:
+        """As many words as fit; one that is read as several takes the room of several."""
+        return _fitting([len(self.vocabulary.read(word)) for word in words[: self.max_words]], self.max_words)
 
     def _numbers(self, words: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
-        rows = [[self.vocabulary.number(word) for word in sentence] for sentence in words]
-        padded = [row + [Vocabulary.PADDING] * (self.max_words - len(row)) for row in rows]
-        owners = [list(range(len(row))) + [-1] * (self.max_words - len(row)) for row in rows]
-        return torch.tensor(padded), torch.tensor(owners)
+        rows, owners = [], []
+        for sentence in words:
+            read = [(number, place) for place, word in enumerate(sentence) for number in self.vocabulary.read(word)]
+            padding = [(Vocabulary.PADDING, -1)] * (self.max_words - len(read))
+            numbers, own = zip(*(read + padding)[: self.max_words], strict=True)
+            rows.append(numbers)
+            owners.append(own)
+        return torch.tensor(rows), torch.tensor(owners)
 
     def forward(self, tokens: Tokens) -> Words:
         """Features (B, N_w, D); the backward direction starts at each sentence's own last word."""
         is_padding = tokens.word_of_token < 0
-        # index_select rather than the embedding's own lookup, whose backward pass may wait for the GPU.
-        flat = self.embedding.weight.index_select(0, tokens.numbers.flatten())
-        embedded = flat.view(*tokens.numbers.shape, -1)
+        embedded = self.embedding(tokens.numbers)
         # Each sentence reversed within its own length; padding stays behind it, where it reaches no word.
         position = torch.arange(self.max_words, device=is_padding.device)
         length = self.max_words - is_padding.sum(1, keepdim=True)
@@ -132,11 +143,10 @@ class HuggingFaceEncoder(TextEncoder):
         return [word for word, ids in zip(words, pieces, strict=True) if missing is not None and missing in ids]
 
     def fitting(self, words: Sequence[str]) -> int:
-        """As many words as fit both N_w and the room for their pieces; at least one, itself cut if need be."""
+        """As many words as fit both N_w and the room for their pieces."""
         first = list(words[: self.max_words])
         pieces = self.tokenizer(first, add_special_tokens=False)["input_ids"]
-        room = itertools.accumulate(len(ids) for ids in pieces)
-        return max(1, sum(used <= self.max_tokens for used in room))
+        return _fitting([len(ids) for ids in pieces], self.max_tokens)
 
     def _numbers(self, words: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
         """Every row padded to the same length, special tokens and all."""
@@ -168,6 +178,11 @@ class HuggingFaceEncoder(TextEncoder):
             expressions=tokens.expressions,
             words=tokens.words,
         )
+
+
+def _fitting(lengths: Sequence[int], room: int) -> int:
+    """How many of the first words, so many tokens each, fit into `room`; at least one, itself cut if need be."""
+    return max(1, sum(used <= room for used in itertools.accumulate(lengths)))
 
 
 def _shortened(text: str, limit: int) -> str:

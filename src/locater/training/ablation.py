@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -119,20 +120,24 @@ def run_table(
     changes: Sequence[str],
     side_by_side: int,
     workers: int,
+    start: Path | None = None,
 ) -> list[RowScores]:
     """Train every row on the first of `data` with every seed, `side_by_side` at a time, and score it on all of them.
 
-    Runs that are done are not run again, nor are those of another table in the same folder with equal settings.
+    Runs that are done are not run again, nor are those of another table in the same folder with equal settings. With
+    `start` every run begins with the weights of that checkpoint that fit its row.
     """
     if table not in TABLES:
         raise LocaterError(f"There is no ablation table '{table}'; choose from {', '.join(TABLES)}.")
-    identity = {"preset": preset, "data": list(data), "changes": list(changes)}
+    identity: dict[str, Any] = {"preset": preset, "data": list(data), "changes": list(changes)}
+    if start is not None:
+        identity["start"] = str(start.resolve())
     claim_folder(folder / "settings.json", identity, "runs with other settings")
     jobs = [(row, seed) for seed in range(seeds) for row in TABLES[table]]
 
     def train(job: tuple[Row, int]) -> None:
         row, seed = job
-        _train(preset, data[0], _place(folder, row, seed), seed, [*row.changes, *changes], workers)
+        _train(preset, data[0], _place(folder, row, seed), seed, [*row.changes, *changes], workers, start)
 
     with ThreadPoolExecutor(side_by_side) as pool:
         list(pool.map(train, jobs))
@@ -205,9 +210,13 @@ def _place(folder: Path, row: Row, seed: int) -> Path:
     return folder / f"{','.join(row.changes) or 'preset'},seed={seed}"
 
 
-def _train(preset: str, data: str, folder: Path, seed: int, settings: Sequence[str], workers: int) -> None:
+def _train(
+    preset: str, data: str, folder: Path, seed: int, settings: Sequence[str], workers: int, start: Path | None
+) -> None:
     """One run, in a process of its own, so that several share one GPU; it resumes where it was interrupted."""
     arguments = ["train", preset, "--data", data, "--out", str(folder), "--seed", str(seed), "--workers", str(workers)]
+    if start is not None:
+        arguments += ["--start", str(start), "--start-fits"]
     sets = [part for setting in settings for part in ("--set", setting)]
     done = subprocess.run(
         [sys.executable, "-m", "locater", *arguments, *sets], capture_output=True, text=True, check=False

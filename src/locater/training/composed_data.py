@@ -42,6 +42,7 @@ class ComposedData:
             clip_frames=self.config.clip_frames,
             global_frames=self.config.global_frames,
             strides=self.config.clip_strides,
+            sentences=self.config.sentences,
             kind_weights=reached_weights(self.config, KINDS, progress),
         )
 

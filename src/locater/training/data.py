@@ -16,6 +16,7 @@ from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.records import Batch
 from locater.text.mirror import mirror_sentence
+from locater.worlds.doings import MIRROR_ORDER, MIRROR_SIGN
 
 NUMBERS_PER_SEED = 10**8  # clips of a run; runs of other seeds see other clips
 
@@ -111,14 +112,28 @@ def training_plans(
 def mirrored(batch: Batch, number: int, chance: float) -> Batch:
     """The batch with some clips flipped, and left and right exchanged in their sentences; which, `number` decides."""
     rng = Random(number)
-    is_flipped = [rng.random() < chance for _ in batch.expressions]
+    is_flipped = [rng.random() < chance for _ in range(len(batch.frames))]
+    sentences = len(batch.expressions) // len(is_flipped)
     pick = torch.tensor(is_flipped, device=batch.frames.device)[:, None, None, None, None]
+    pick_mask = pick[..., 0].repeat_interleave(sentences, dim=0)
+    doings = batch.doings
+    if doings is not None:
+        doings = torch.where(pick, _mirrored_doings(doings), doings)
     return replace(
         batch,
+        doings=doings,
         frames=torch.where(pick, batch.frames.flip(-1), batch.frames),
         global_frames=torch.where(pick, batch.global_frames.flip(-1), batch.global_frames),
-        masks=torch.where(pick[..., 0], batch.masks.flip(-1), batch.masks),
+        masks=torch.where(pick_mask, batch.masks.flip(-1), batch.masks),
         expressions=tuple(
-            mirror_sentence(text) if flip else text for text, flip in zip(batch.expressions, is_flipped, strict=True)
+            mirror_sentence(text) if is_flipped[place // sentences] else text
+            for place, text in enumerate(batch.expressions)
         ),
     )
+
+
+def _mirrored_doings(doings: torch.Tensor) -> torch.Tensor:
+    """`Batch.doings` of the mirrored clips; the weight in the last channel only changes its place."""
+    order = [*MIRROR_ORDER, len(MIRROR_ORDER)]
+    sign = torch.tensor([*MIRROR_SIGN, 1.0], device=doings.device)
+    return doings[:, :, order].flip(-1) * sign[:, None, None]

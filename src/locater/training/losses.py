@@ -5,12 +5,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from locater.model.locater import ClipPrediction
+from locater.model.rows import a_row_each
 from locater.model.upsample import upsample
 from locater.records import Batch
 
 
 def clip_loss(
-    prediction: ClipPrediction, batch: Batch, auxiliary_weight: float, dice_weight: float
+    prediction: ClipPrediction, batch: Batch, auxiliary_weight: float, dice_weight: float, doings_weight: float
 ) -> dict[str, Tensor]:
     """The loss of a clip and its terms, over annotated frames alone, at the masks' own size.
 
@@ -33,6 +34,9 @@ def clip_loss(
         modules = [mean(cross_entropy(_at_mask_size(x, batch.masks), batch.masks)) for x in prediction.auxiliary]
         terms["auxiliary"] = torch.stack(modules).sum()
         total = total + auxiliary_weight * terms["auxiliary"]
+    if prediction.doings is not None and batch.doings is not None and doings_weight:
+        terms["doings"] = doings_error(prediction.doings, a_row_each(batch.doings, len(prediction.doings)))
+        total = total + doings_weight * terms["doings"]
     return {"loss": total, **terms}
 
 
@@ -41,11 +45,29 @@ def cross_entropy(logits: Tensor, truth: Tensor) -> Tensor:
     return F.binary_cross_entropy_with_logits(logits, truth, reduction="none").mean((-2, -1))
 
 
+DICE_MARGIN = 0.01  # of the frame
+
+
 def dice(soft: Tensor, truth: Tensor) -> Tensor:
-    """One minus the Dice overlap a frame, (B, T); an empty truth asks for an empty mask."""
-    overlap = (soft * truth).sum((-2, -1))
-    size = soft.sum((-2, -1)) + truth.sum((-2, -1))
+    """One minus the Dice overlap a frame, (B, T); an empty truth asks for an empty mask.
+
+    The margin is the size of a small thing. With one pixel, as is usual, whatever is marked of an absent thing costs
+    nearly 1 and a little less of it no less: such a loss does not teach to leave a mask empty.
+    """
+    overlap = (soft * truth).mean((-2, -1)) / DICE_MARGIN
+    size = (soft + truth).mean((-2, -1)) / DICE_MARGIN
     return 1 - (2 * overlap + 1) / (size + 1)
+
+
+def doings_error(told: Tensor, truth: Tensor) -> Tensor:
+    """How far the doings told of the places with objects (B, T, rows, columns, C) are off `Batch.doings`, smooth L1."""
+    batch, frames, rows, columns, _ = told.shape
+    pooled = F.adaptive_avg_pool2d(truth.flatten(0, 1), (rows, columns)).view(batch, frames, -1, rows, columns)
+    weight = pooled[:, :, -1:]  # (B, T, 1, rows, columns)
+    mean = pooled[:, :, :-1] / weight.clamp(min=1e-3)
+    error = F.smooth_l1_loss(told.float().permute(0, 1, 4, 2, 3), mean, reduction="none").mean(2, keepdim=True)
+    result: Tensor = (error * weight).sum() / weight.sum().clamp(min=1e-3)
+    return result
 
 
 def _at_mask_size(logits: Tensor, truth: Tensor) -> Tensor:

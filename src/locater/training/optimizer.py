@@ -10,6 +10,7 @@ from locater.config import TrainingConfig
 from locater.model.locater import Locater
 
 _ENCODER_BLOCK = re.compile(r"visual\.blocks\.(\d+)\.")
+_NEW_PART = re.compile(r"visual\.(what\.|where\.)?(projection|early_stem|early_embedding)\.")  # of a pretrained encoder
 
 
 def make_optimizer(model: Locater, config: TrainingConfig) -> torch.optim.Optimizer:
@@ -22,9 +23,10 @@ def make_optimizer(model: Locater, config: TrainingConfig) -> torch.optim.Optimi
         key = (config.learning_rate * rate_scale(name, model, config), config.weight_decay if is_decayed else 0.0)
         groups.setdefault(key, []).append(parameter)
     settings = [{"params": params, "lr": lr, "weight_decay": decay} for (lr, decay), params in groups.items()]
+    is_fused = next(model.parameters()).is_cuda  # one kernel for all parameters instead of a dozen
     if config.optimizer == "adamw":
-        return torch.optim.AdamW(settings)
-    return torch.optim.Adam(settings)
+        return torch.optim.AdamW(settings, fused=is_fused)
+    return torch.optim.Adam(settings, fused=is_fused)
 
 
 def rate_scale(name: str, model: Locater, config: TrainingConfig) -> float:
@@ -33,8 +35,8 @@ def rate_scale(name: str, model: Locater, config: TrainingConfig) -> float:
         return config.encoder_rate
     if model.config.visual.pretrained is None or not name.startswith("visual."):
         return 1.0
-    if name.startswith(("visual.projection.", "visual.early_stem.", "visual.early_embedding.")):
-        return 1.0  # new parts
+    if _NEW_PART.match(name):
+        return 1.0
     depth = len(getattr(model.visual, "blocks", ()))
     block = _ENCODER_BLOCK.match(name)
     is_final_norm = name.startswith("visual.norm.")

@@ -33,6 +33,7 @@ class ShapesData:
             clip_frames=self.config.clip_frames,
             global_frames=self.config.global_frames,
             strides=self.config.clip_strides,
+            sentences=self.config.sentences,
             kind_weights=reached_weights(self.config, KINDS, progress),
         )
 

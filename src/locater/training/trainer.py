@@ -74,6 +74,7 @@ class Trainer:
         for module in model.modules():
             if isinstance(module, EncoderBlock):
                 module.is_recomputed = config.gradient_checkpointing
+        model.decoder.is_fine = config.is_fine
         self.model = model.to(self.accelerator.device)
         self.average = WeightAverage(self.model, config.ema_decay) if config.ema_decay else None
         if config.compile:
@@ -157,7 +158,8 @@ class Trainer:
     def _losses(self, batch: Batch, tokens: Tokens) -> dict[str, torch.Tensor]:
         with self.accelerator.autocast():
             prediction = self.wrapped(batch.frames, batch.times, batch.global_frames, batch.global_times, tokens)
-        return clip_loss(prediction, batch, self.config.auxiliary_weight, self.config.dice_weight)
+        config = self.config
+        return clip_loss(prediction, batch, config.auxiliary_weight, config.dice_weight, config.doings_weight)
 
     def _validate(self, step: int, log: "MetricsLog") -> dict[str, float]:
         if not self.accelerator.is_main_process or not self.config.validation_videos:

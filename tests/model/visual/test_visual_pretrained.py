@@ -51,7 +51,7 @@ def timm_weights(depth: int = 3, width: int = 12, patch: int = 8, tokens: int = 
 
 
 def lite0_weights() -> Weights:
-    """The tensors of an efficientnet-lite0 in efficientnet-pytorch's names, its later stages cut short."""
+    """The tensors of an efficientnet-lite0 in efficientnet-pytorch's names."""
     weights: Weights = {}
 
     def norm(name: str, channels: int) -> None:
@@ -73,7 +73,6 @@ def lite0_weights() -> Weights:
             weights[f"{block}._project_conv.weight"] = torch.randn(stage.channels, hidden, 1, 1)
             norm(f"{block}._bn2", stage.channels)
             channels, index = stage.channels, index + 1
-    weights["_blocks.11._expand_conv.weight"] = torch.randn(672, 112, 1, 1)  # the stride-32 stage
     weights["_conv_head.weight"] = torch.randn(1280, 320, 1, 1)
     norm("_bn1", 1280)
     weights["_fc.weight"] = torch.randn(1000, 1280)
@@ -191,8 +190,7 @@ def test_another_kind_of_network_is_refused(tmp_path: Path) -> None:
 def test_pickles_are_refused_unread(suffix: str, tmp_path: Path) -> None:
     message = refusal(tiny(), tmp_path / f"weights{suffix}")
 
-    assert "convert it with safetensors.torch.save_file" in message
-    assert "weights_only=True" in message
+    assert "convert it with python -m locater.model.visual.convert" in message
 
 
 def test_a_pickle_under_another_name_is_refused(tmp_path: Path) -> None:
@@ -253,10 +251,21 @@ def test_efficientnet_names(tmp_path: Path) -> None:
     torch.testing.assert_close(state["stages.4.2.expand.norm.weight"], weights["_blocks.10._bn0.weight"])
 
 
+def test_a_deep_efficientnet_needs_the_last_stages(tmp_path: Path) -> None:
+    encoder, weights = EfficientNetLite(variant="lite0", width=8, deep=True), lite0_weights()
+
+    load_pretrained(encoder, save(weights, tmp_path))
+
+    last = encoder.state_dict()["stages.6.0.project.conv.weight"]
+    torch.testing.assert_close(last, weights["_blocks.15._project_conv.weight"])
+    del weights["_blocks.15._bn2.running_var"]
+    assert "missing 1 (stages.6.0.project.norm.running_var)" in refusal(encoder, save(weights, tmp_path))
+
+
 def test_another_efficientnet_is_refused_with_its_tensors(tmp_path: Path) -> None:
     path = save(lite0_weights(), tmp_path)
 
-    message = refusal(EfficientNetLite(variant="lite2", width=8), path)
+    message = refusal(EfficientNetLite(variant="lite2", width=8, deep=True), path)
 
     assert "missing" in message
     assert "of another shape" in message

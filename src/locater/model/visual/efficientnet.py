@@ -1,7 +1,7 @@
-"""EfficientNet-lite up to its stride-16 stage: no squeeze-and-excitation, ReLU6 instead of swish.
+"""EfficientNet-lite up to its stride-16 or its stride-32 stage: no squeeze-and-excitation, ReLU6 instead of swish.
 
-After Tan and Le, "EfficientNet" (2019), and the lite variants of its TensorFlow code (Apache-2.0): the stem is not
-scaled, neither is the first stage's depth; channels are rounded to multiples of 8.
+After Tan and Le, "EfficientNet" (2019), and the lite variants of its TensorFlow code (Apache-2.0): the stem
+is not scaled, neither is the depth of the first and the last stage; channels are rounded to multiples of 8.
 """
 
 import math
@@ -12,7 +12,9 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
+from locater.model.visual.drop_path import DropPath, rising_rates
 from locater.model.visual.encoder import PixelStatistics, VisualEncoder
+from locater.model.visual.fixed_norm import FixedBatchNorm
 from locater.records import VisualFeatures
 
 Variant = Literal["lite0", "lite1", "lite2"]
@@ -33,22 +35,24 @@ class Stage(NamedTuple):
     channels: int
 
 
-# The two stages left out (192 and 320 channels) begin at stride 32.
 LITE0_STAGES = (
     Stage(repeats=1, kernel_size=3, stride=1, expansion=1, channels=16),  # stride 2, the stem's
     Stage(repeats=2, kernel_size=3, stride=2, expansion=6, channels=24),  # 4
     Stage(repeats=2, kernel_size=5, stride=2, expansion=6, channels=40),  # 8
     Stage(repeats=3, kernel_size=3, stride=2, expansion=6, channels=80),  # 16
     Stage(repeats=3, kernel_size=5, stride=1, expansion=6, channels=112),  # 16
+    Stage(repeats=4, kernel_size=5, stride=2, expansion=6, channels=192),  # 32
+    Stage(repeats=1, kernel_size=3, stride=1, expansion=6, channels=320),  # 32
 )
+SHALLOW_STAGES = 5  # up to stride 16
 SCALES: dict[Variant, tuple[float, float]] = {"lite0": (1.0, 1.0), "lite1": (1.0, 1.1), "lite2": (1.1, 1.2)}
 
 
 def stages_of(variant: Variant) -> tuple[Stage, ...]:
     """The stages of `variant`, scaled in width and depth."""
     width, depth = SCALES[variant]
-    first, *others = (stage._replace(channels=_scaled_channels(stage.channels, width)) for stage in LITE0_STAGES)
-    return (first, *(stage._replace(repeats=math.ceil(depth * stage.repeats)) for stage in others))
+    first, *others, last = (stage._replace(channels=_scaled_channels(stage.channels, width)) for stage in LITE0_STAGES)
+    return (first, *(stage._replace(repeats=math.ceil(depth * stage.repeats)) for stage in others), last)
 
 
 def _scaled_channels(channels: int, factor: float) -> int:
@@ -73,30 +77,6 @@ class SameConv2d(nn.Conv2d):
         return F.conv2d(input, self.weight, self.bias, self.stride, (height // 2, width // 2), groups=self.groups)
 
 
-class FixedBatchNorm(nn.Module):
-    """Batch normalisation by the pretrained statistics, in training too.
-
-    A batch here is a few clips of similar frames; its own statistics would corrupt the running ones and would make a
-    frame's features depend on its batch-mates. Weight and bias are learned as usual.
-    """
-
-    running_mean: Tensor
-    running_var: Tensor
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(channels))
-        self.bias = nn.Parameter(torch.zeros(channels))
-        self.register_buffer("running_mean", torch.zeros(channels))
-        self.register_buffer("running_var", torch.ones(channels))
-
-    def forward(self, features: Tensor) -> Tensor:
-        """`features` (N, C, h, w), normalised."""
-        return F.batch_norm(
-            features, self.running_mean, self.running_var, self.weight, self.bias, training=False, eps=NORM_EPS
-        )
-
-
 class ConvNorm(nn.Module):
     """A convolution without bias, its normalisation, and ReLU6 unless `linear`."""
 
@@ -105,7 +85,7 @@ class ConvNorm(nn.Module):
     ) -> None:
         super().__init__()
         self.conv = SameConv2d(inputs, outputs, kernel_size, stride, groups=groups, bias=False)
-        self.norm = FixedBatchNorm(outputs)
+        self.norm = FixedBatchNorm(outputs, NORM_EPS)
         self.activation = nn.Identity() if linear else nn.ReLU6()
         nn.init.kaiming_normal_(self.conv.weight, mode="fan_in")
 
@@ -118,28 +98,65 @@ class ConvNorm(nn.Module):
 class InvertedBottleneck(nn.Module):
     """MBConv without squeeze-and-excitation: widen, convolve each channel, narrow; added to its input when alike."""
 
-    def __init__(self, inputs: int, outputs: int, kernel_size: int, stride: int, expansion: int) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, kernel_size: int, stride: int, expansion: int, drop_path: float = 0.0
+    ) -> None:
         super().__init__()
         hidden = inputs * expansion
         self.is_residual = stride == 1 and inputs == outputs
         self.expand = nn.Identity() if expansion == 1 else ConvNorm(inputs, hidden)
         self.depthwise = ConvNorm(hidden, hidden, kernel_size, stride, groups=hidden)
         self.project = ConvNorm(hidden, outputs, linear=True)
+        self.drop_path = DropPath(drop_path)
 
     def forward(self, features: Tensor) -> Tensor:
         """`features` (N, C, h, w) after the block."""
         result: Tensor = self.project(self.depthwise(self.expand(features)))
-        return features + result if self.is_residual else result
+        return features + self.drop_path(result) if self.is_residual else result
+
+
+class DeepProjection(nn.Module):
+    """Stride-16 and stride-32 features on the stride-16 grid: each normalised, projected to `width`, then summed.
+
+    The sum of two projections is one projection of both side by side.
+    """
+
+    def __init__(self, channels: int, deep_channels: int, width: int) -> None:
+        super().__init__()
+        self.fine = nn.Sequential(nn.LayerNorm(channels), nn.Linear(channels, width))
+        self.deep = nn.Sequential(nn.LayerNorm(deep_channels), nn.Linear(deep_channels, width))
+
+    def forward(self, fine: Tensor, deep: Tensor) -> Tensor:
+        """(N, r * c, D) from `fine` (N, C, r, c) and `deep` (N, C', ceil(r / 2), ceil(c / 2))."""
+        coarse = self.deep(rearrange(deep, "n c rows columns -> n rows columns c"))
+        coarse = doubled(rearrange(coarse, "n rows columns d -> n d rows columns"), (fine.shape[2], fine.shape[3]))
+        patches: Tensor = self.fine(rearrange(fine, "n c rows columns -> n (rows columns) c"))
+        return patches + rearrange(coarse, "n d rows columns -> n (rows columns) d")
+
+
+def doubled(coarse: Tensor, grid: tuple[int, int]) -> Tensor:
+    """`coarse` (N, C, ceil(r / 2), ceil(c / 2)) interpolated to `grid` (r, c)."""
+    return F.interpolate(coarse, size=grid, mode="bilinear", align_corners=False)
 
 
 class EfficientNetLite(VisualEncoder):
     """EfficientNet-lite's stride-16 stage, projected to `width`; its stages at strides 2, 4, 8 are the early maps.
 
-    The early maps are as the stages leave them, neither normalised nor rectified.
+    `deep` adds the stages at stride 32, which know ImageNet's classes best. The 1,280 channels that its classifier
+    widens them to are left out: probes read no more from them (docs/encoders.md). The early maps are as the stages
+    leave them, neither normalised nor rectified.
     """
 
-    def __init__(self, *, variant: Variant, width: int, pixels: PixelStatistics = LITE_STATISTICS) -> None:
-        stages = stages_of(variant)
+    def __init__(
+        self,
+        *,
+        variant: Variant,
+        width: int,
+        deep: bool = False,
+        drop_path: float = 0.0,
+        pixels: PixelStatistics = LITE_STATISTICS,
+    ) -> None:
+        stages = stages_of(variant) if deep else stages_of(variant)[:SHALLOW_STAGES]
         super().__init__(
             patch_size=16,
             width=width,
@@ -147,32 +164,49 @@ class EfficientNetLite(VisualEncoder):
             early_channels=tuple(stage.channels for stage in stages[:3]),
             early_strides=(2, 4, 8),
         )
+        self.is_deep = deep
         self.stem = ConvNorm(3, STEM_CHANNELS, kernel_size=3, stride=2)
         self.stages = nn.ModuleList()
+        rates = iter(rising_rates(drop_path, sum(stage.repeats for stage in stages)))
         channels = STEM_CHANNELS
         for stage in stages:
             blocks = nn.Sequential()
             for index in range(stage.repeats):
                 stride = stage.stride if index == 0 else 1
-                blocks.append(InvertedBottleneck(channels, stage.channels, stage.kernel_size, stride, stage.expansion))
+                blocks.append(
+                    InvertedBottleneck(
+                        channels, stage.channels, stage.kernel_size, stride, stage.expansion, next(rates)
+                    )
+                )
                 channels = stage.channels
             self.stages.append(blocks)
+        patch_channels = stages[SHALLOW_STAGES - 1].channels
         # Normalised first: with the pretrained weights these features have a deviation of 6 to 7 and reach 50, where
         # a ViT's end in a LayerNorm.
-        self.projection = nn.Sequential(nn.LayerNorm(channels), nn.Linear(channels, width))
+        self.projection = (
+            DeepProjection(patch_channels, channels, width)
+            if deep
+            else nn.Sequential(nn.LayerNorm(patch_channels), nn.Linear(patch_channels, width))
+        )
 
     def forward(self, frames: Tensor) -> VisualFeatures:
         """Features of `frames` (B, T, 3, S, S'), each frame on its own."""
         batch = frames.shape[0]
         grid = self.grid(frames)
-        features = self.stem(rearrange(self.normalise(frames), "b t c h w -> (b t) c h w"))
+        pixels = rearrange(self.normalise(frames), "b t c h w -> (b t) c h w")
+        # Channels last is what fast convolutions work on; all that follows keeps it.
+        features = self.stem(pixels.contiguous(memory_format=torch.channels_last))
         maps: list[Tensor] = []
         for stage in self.stages:
             features = stage(features)
             maps.append(features)
-        patches = rearrange(features, "(b t) c rows columns -> b t (rows columns) c", b=batch)
+        fine = maps[SHALLOW_STAGES - 1]
+        if self.is_deep:
+            patches = self.projection(fine, features)
+        else:
+            patches = self.projection(rearrange(fine, "n c rows columns -> n (rows columns) c"))
         return VisualFeatures(
-            patches=self.projection(patches),
+            patches=rearrange(patches, "(b t) p d -> b t p d", b=batch),
             early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in maps[:3]),
             grid=grid,
         )

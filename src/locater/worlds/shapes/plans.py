@@ -7,6 +7,8 @@ import torch
 
 from locater.records import Batch
 from locater.worlds import plans
+from locater.worlds.counter import questions_to
+from locater.worlds.shapes.looks import LEXICON
 from locater.worlds.shapes.render import SceneBatch, render
 from locater.worlds.shapes.scene import Scene, sample_scene
 
@@ -20,6 +22,7 @@ def plan_batch(
     global_frames: int,
     strides: Sequence[int] = (1,),
     kind_weights: Mapping[str, float] | None = None,
+    sentences: int = 1,
     split: str = "train",
 ) -> BatchPlan:
     """One training batch, as `plans.plan_clips` says."""
@@ -31,6 +34,7 @@ def plan_batch(
         global_frames=global_frames,
         strides=strides,
         kind_weights=kind_weights,
+        sentences=sentences,
         split=split,
     )
 
@@ -46,8 +50,10 @@ def draw_batch(plan: BatchPlan, size: int, device: str | torch.device = "cpu") -
     return plans.batch_of(plan, frames, masks)
 
 
-def _packed(scenes: Sequence[Scene]) -> tuple[SceneBatch, list[int]]:
-    return SceneBatch.of(scenes), [-1 if scene.referent is None else scene.referent for scene in scenes]
+def _packed(scenes: Sequence[Scene], sentences: int) -> tuple[SceneBatch, list[plans.Questions], list[list[int]]]:
+    asked = [questions_to(scene, sentences, LEXICON) for scene in scenes]
+    questions = [[(text, -1 if actor is None else actor) for text, actor in row] for row in asked]
+    return SceneBatch.of(scenes), questions, [list(scene.actor_of_member) for scene in scenes]
 
 
 def _moved(scenes: SceneBatch, device: str | torch.device) -> SceneBatch:

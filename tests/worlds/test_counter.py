@@ -1,0 +1,39 @@
+"""Further questions to one scene."""
+
+from random import Random
+
+import torch
+
+from locater.worlds.claims import is_unique, judge
+from locater.worlds.counter import _others, questions_to
+from locater.worlds.seeds import KINDS, video_seed
+from locater.worlds.shapes import LEXICON, draw_batch, plan_batch
+from locater.worlds.shapes.scene import sample_scene
+
+
+def test_further_questions_mean_other_objects_and_each_exactly_one() -> None:
+    to_twins = 0
+    for kind in KINDS:
+        for number in range(12):
+            scene = sample_scene(video_seed("train", kind, number))
+            for description, member in _others(scene, Random(0)):
+                assert is_unique(judge(description, scene.cast), member)
+            asked = questions_to(scene, 3, LEXICON)
+            assert asked[0] == (scene.expression, scene.referent) and len(asked) == 3
+            different = [actor for text, actor in asked if text != scene.expression]
+            assert scene.referent not in different and len(set(different)) == len(different)
+            to_twins += any(actor in scene.twins for actor in different)
+            assert asked == questions_to(scene, 3, LEXICON)
+    assert to_twins > 20  # where a twin does something of its own, the words alone decide
+
+
+def test_a_batch_holds_every_questions_own_mask() -> None:
+    settings = {"clip_frames": 2, "global_frames": 0, "strides": (0,)}
+    one = draw_batch(plan_batch(range(6), sentences=1, **settings), 48)  # type: ignore[arg-type]
+    three = draw_batch(plan_batch(range(6), sentences=3, **settings), 48)  # type: ignore[arg-type]
+    assert three.masks.shape == (18, 2, 48, 48) and len(three.expressions) == 18
+    assert three.expressions[::3] == one.expressions
+    assert torch.equal(three.masks[::3], one.masks) and torch.equal(three.frames, one.frames)
+    others = [row for row in range(18) if row % 3 and three.expressions[row] != three.expressions[row - row % 3]]
+    overlaps = [(three.masks[row] * three.masks[row - row % 3]).sum().item() for row in others]
+    assert len(others) > 6 and not any(overlaps)  # visible masks are disjoint
