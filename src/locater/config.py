@@ -214,6 +214,7 @@ class TrainingConfig(Settings):
     learning_rate: float = 4e-5
     encoder_rate: float = 1.0  # pretrained encoders learn at this fraction of the rate ...
     layer_decay: float = 1.0  # ... and each block this much slower than the one above it
+    rates: dict[str, float] = {}  # parts by name, as visual or fusion.steps, learn at this fraction; 0 is not at all
     weight_decay: float = 1e-4
     warmup_steps: int = 0
     power: float = 0.9  # of the polynomial decay

@@ -63,5 +63,10 @@ def test_doings_are_asked_where_there_are_objects_alone() -> None:
     right = torch.full((1, 1, 2, 2, 2), 9.0)
     right[:, :, 0, 0] = torch.tensor([0.5, -1.0])
     assert doings_error(right, truth).item() == 0
-    assert doings_error(right + 1, truth).item() == pytest.approx(0.5)  # smooth L1 of an error of 1
+    assert doings_error(right + 1, truth).item() == pytest.approx(0.25)  # smooth L1 of an error of 1, and nobody rests
+    resting = truth.clone()
+    resting[:, :, 2, 2:, 2:] = 1.0  # one that does nothing
+    told = right.clone()
+    told[:, :, 1, 1] = 1.0
+    assert doings_error(told, resting).item() == pytest.approx(0.25)  # who rests weighs as much as who does not
     assert doings_error(right, torch.zeros_like(truth)).item() == 0  # nobody there, nothing to say

@@ -1,8 +1,9 @@
 import pytest
 
 from locater.config import TrainingConfig, preset
+from locater.errors import LocaterError
 from locater.model.build import build
-from locater.training.optimizer import make_optimizer, polynomial, rate_scale
+from locater.training.optimizer import freeze, make_optimizer, polynomial, rate_scale
 
 
 def test_the_rate_rises_then_falls_to_nothing() -> None:
@@ -23,6 +24,22 @@ def test_pretrained_encoders_learn_slower_the_lower_the_block() -> None:
     assert scales["visual.blocks.0.norm1.weight"] == pytest.approx(0.05)
     assert scales["visual.patch_embedding.weight"] == pytest.approx(0.025)
     assert scales["visual.early_stem.stages.0.0.weight"] == scales["fusion.steps.0.visual_type"] == 1.0
+
+
+def test_parts_learn_at_their_own_rates_and_frozen_ones_not_at_all() -> None:
+    model = build(preset("tiny"), seed=0)
+    config = TrainingConfig(rates={"visual": 0.0, "fusion": 0.5, "fusion.steps.0": 0.1})
+    freeze(model, config)
+    assert not any(parameter.requires_grad for parameter in model.visual.parameters())
+    assert all(parameter.requires_grad for parameter in model.memory.parameters())
+    assert rate_scale("fusion.steps.0.visual_type", model, config) == 0.1
+    assert rate_scale("fusion.norm.weight", model, config) == 0.5
+    trained = {id(p) for group in make_optimizer(model, config).param_groups for p in group["params"]}
+    assert not trained & {id(p) for p in model.visual.parameters()}
+    freeze(model, TrainingConfig())  # a later stage lets them learn again
+    assert all(parameter.requires_grad for parameter in model.parameters())
+    with pytest.raises(LocaterError, match="no part 'memry'"):
+        freeze(model, TrainingConfig(rates={"memry": 0.0}))
 
 
 def test_every_weight_is_in_one_group_and_adamw_spares_vectors() -> None:

@@ -59,15 +59,23 @@ def dice(soft: Tensor, truth: Tensor) -> Tensor:
     return 1 - (2 * overlap + 1) / (size + 1)
 
 
+STILL = 0.25  # an object all of whose doings are smaller does nothing
+
+
 def doings_error(told: Tensor, truth: Tensor) -> Tensor:
-    """How far the doings told of the places with objects (B, T, rows, columns, C) are off `Batch.doings`, smooth L1."""
+    """How far the doings told of the places with objects (B, T, rows, columns, C) are off `Batch.doings`, smooth L1.
+
+    The mean over places of objects that do something and that over places of those that do not weigh the same: most
+    objects rest, and telling nothing of anybody would be right most of the time.
+    """
     batch, frames, rows, columns, _ = told.shape
     pooled = F.adaptive_avg_pool2d(truth.flatten(0, 1), (rows, columns)).view(batch, frames, -1, rows, columns)
-    weight = pooled[:, :, -1:]  # (B, T, 1, rows, columns)
-    mean = pooled[:, :, :-1] / weight.clamp(min=1e-3)
-    error = F.smooth_l1_loss(told.float().permute(0, 1, 4, 2, 3), mean, reduction="none").mean(2, keepdim=True)
-    result: Tensor = (error * weight).sum() / weight.sum().clamp(min=1e-3)
-    return result
+    weight = pooled[:, :, -1]  # (B, T, rows, columns)
+    mean = pooled[:, :, :-1] / weight.unsqueeze(2).clamp(min=1e-3)
+    error = F.smooth_l1_loss(told.float().permute(0, 1, 4, 2, 3), mean, reduction="none").mean(2)
+    is_busy = mean.abs().amax(2) > STILL
+    halves = [(error * share).sum() / share.sum().clamp(min=1e-3) for share in (weight * is_busy, weight * ~is_busy)]
+    return torch.stack(halves).mean()
 
 
 def _at_mask_size(logits: Tensor, truth: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from locater.config import TrainingConfig
+from locater.errors import LocaterError
 from locater.model.locater import Locater
 
 _ENCODER_BLOCK = re.compile(r"visual\.blocks\.(\d+)\.")
@@ -29,8 +30,27 @@ def make_optimizer(model: Locater, config: TrainingConfig) -> torch.optim.Optimi
     return torch.optim.Adam(settings, fused=is_fused)
 
 
+def freeze(model: Locater, config: TrainingConfig) -> None:
+    """Let the parts that `rates` sets to 0 learn nothing."""
+    for part in config.rates:
+        if not any(name.startswith(f"{part}.") for name, _ in model.named_parameters()):
+            known = ", ".join(name for name, _ in model.named_children())
+            raise LocaterError(f"training.rates: the network has no part '{part}'; it has {known}.")
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(_rate_of_part(name, config) > 0)
+
+
+def _rate_of_part(name: str, config: TrainingConfig) -> float:
+    parts = [part for part in config.rates if name.startswith(f"{part}.")]
+    return config.rates[max(parts, key=len)] if parts else 1.0
+
+
 def rate_scale(name: str, model: Locater, config: TrainingConfig) -> float:
-    """How much slower than the rest a parameter learns: pretrained encoders, their lower blocks the more."""
+    """How much slower than the rest a parameter learns: parts by `rates`, pretrained encoders, their lower blocks more."""
+    return _rate_of_part(name, config) * _encoder_rate(name, model, config)
+
+
+def _encoder_rate(name: str, model: Locater, config: TrainingConfig) -> float:
     if name.startswith("text.model."):
         return config.encoder_rate
     if model.config.visual.pretrained is None or not name.startswith("visual."):

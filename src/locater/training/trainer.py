@@ -25,7 +25,7 @@ from locater.training.average import WeightAverage
 from locater.training.data import TrainingData, mirrored, training_plans
 from locater.training.graph import GraphedLosses
 from locater.training.losses import clip_loss
-from locater.training.optimizer import make_optimizer, polynomial
+from locater.training.optimizer import freeze, make_optimizer, polynomial
 from locater.training.resume import load_state, save_state
 from locater.training.validation import save_pictures, validate
 
@@ -75,6 +75,7 @@ class Trainer:
             if isinstance(module, EncoderBlock):
                 module.is_recomputed = config.gradient_checkpointing
         model.decoder.is_fine = config.is_fine
+        freeze(model, config)
         self.model = model.to(self.accelerator.device)
         self.average = WeightAverage(self.model, config.ema_decay) if config.ema_decay else None
         if config.compile:
