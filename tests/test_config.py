@@ -89,3 +89,14 @@ def test_every_preset_trains() -> None:
 
 def test_a_bare_no_is_the_precision_of_that_name() -> None:
     assert training_stages("shapes", parse_changes(["training.precision=no"]))[0].precision == "no"
+
+
+def test_a_frame_keeps_its_shape_where_the_preset_says_so() -> None:
+    square, kept = preset("shapes"), preset("default")
+    assert square.input_size(360, 640) == (128, 128)
+    rows, columns = kept.input_size(360, 640)
+    assert rows % 16 == columns % 16 == 0 and abs(columns / rows - 16 / 9) < 0.1
+    assert abs(rows * columns / kept.image_size**2 - 1) < 0.1
+    assert kept.input_size(64, 64) == (kept.image_size, kept.image_size)
+    narrow = kept.input_size(2000, 10)
+    assert narrow[0] / narrow[1] < 3

@@ -1,6 +1,7 @@
 """Every setting of a network, frozen and strict; a misspelt key fails and lists the known ones."""
 
 import json
+import math
 from collections.abc import Sequence
 from importlib import resources
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -18,6 +19,8 @@ class Settings(BaseModel):
 
 
 _SettingsT = TypeVar("_SettingsT", bound=Settings)
+
+WIDEST = 2.5  # a wider or higher frame is squashed to this: its cells would be few across
 
 
 class ViTConfig(Settings):
@@ -160,6 +163,7 @@ class ModelConfig(Settings):
     """One network, whole: `build(config)` needs nothing else but pretrained files it names."""
 
     image_size: int = Field(320, ge=1)  # S
+    keep_aspect: bool = False  # frames keep their shape, at about S x S pixels; else they are squashed to squares
     width: int = Field(768, ge=1)  # D
     visual: Annotated[VisualConfig, Field(discriminator="kind")] = ViTConfig()
     text: Annotated[LSTMConfig | VectorsConfig | HuggingFaceConfig, Field(discriminator="kind")] = LSTMConfig()
@@ -177,6 +181,15 @@ class ModelConfig(Settings):
             if self.width % heads:
                 raise ValueError(f"width {self.width} is not a multiple of {part}.heads {heads}")
         return self
+
+    def input_size(self, height: int, width: int) -> tuple[int, int]:
+        """Rows and columns of pixels in which the network sees a frame of that size."""
+        if not self.keep_aspect:
+            return self.image_size, self.image_size
+        patch = self.visual.patch_size
+        stretch = math.sqrt(min(max(width / height, 1 / WIDEST), WIDEST))
+        rows, columns = (max(1, round(side / patch)) for side in (self.image_size / stretch, self.image_size * stretch))
+        return rows * patch, columns * patch
 
     @property
     def grid(self) -> int:

@@ -13,7 +13,6 @@ from locater.model.fusion import ChannelNorm
 from locater.model.memory import (
     LocalGlobalMemory,
     MaskEmbedding,
-    PlaceEmbedding,
     TimeEmbedding,
     WriteController,
     WriteRule,
@@ -192,10 +191,3 @@ def test_stamped_patches_find_cells_of_their_own_whatever_they_share(shared: flo
     projected = memory.global_write.from_values(stamped)[0, 0]
     chosen = (memory.start(1)[0][0] @ memory.global_write.gate(projected).T).argmax(0)
     assert len(chosen.unique()) > 18  # of 36 patches; with random cells and no places they share a few
-
-
-def test_places_are_the_same_on_every_grid() -> None:
-    place = PlaceEmbedding(16)
-    fine, coarse = place((9, 9)).unflatten(0, (9, 9)), place((3, 3)).unflatten(0, (3, 3))
-    torch.testing.assert_close(fine[1::3, 1::3], coarse)
-    assert not torch.allclose(coarse[0, 1], coarse[1, 0], atol=0.1)

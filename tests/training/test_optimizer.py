@@ -59,5 +59,6 @@ def test_new_parts_of_a_joined_encoder_learn_at_the_full_rate() -> None:
     model.config = model.config.model_copy(update={"visual": joined})
     config = TrainingConfig(encoder_rate=0.1)
     scales = {name: rate_scale(name, model, config) for name, _ in model.named_parameters() if "visual." in name}
-    assert {scale for name, scale in scales.items() if ".projection." in name} == {1.0}
-    assert {scale for name, scale in scales.items() if ".projection." not in name} == {0.1}
+    is_new = {name: ".projection." in name or ".place." in name for name in scales}
+    assert {scale for name, scale in scales.items() if is_new[name]} == {1.0}
+    assert {scale for name, scale in scales.items() if not is_new[name]} == {0.1}

@@ -12,28 +12,28 @@ from locater.video.transforms import frames_to_tensor, resize_soft
 @pytest.mark.parametrize(("width", "height", "size"), [(96, 64, 32), (33, 57, 48), (400, 300, 64), (20, 20, 20)])
 def test_a_frame_does_not_depend_on_its_company(width: int, height: int, size: int) -> None:
     frames = [picture(index, width, height) for index in range(9)]
-    together = frames_to_tensor(frames, size)
+    together = frames_to_tensor(frames, (size, size))
     assert together.shape == (9, 3, size, size)
     assert together.dtype == torch.float32
     assert together.min() >= 0
     assert together.max() <= 1
     for index, frame in enumerate(frames):
-        assert torch.equal(together[index], frames_to_tensor([frame], size)[0])
-    assert torch.equal(together[2:7], frames_to_tensor(frames[2:7], size))
+        assert torch.equal(together[index], frames_to_tensor([frame], (size, size))[0])
+    assert torch.equal(together[2:7], frames_to_tensor(frames[2:7], (size, size)))
 
 
 def test_values_are_pillows_antialiased_bilinear() -> None:
     frame = picture(1, 300, 200)
     expected = np.asarray(Image.fromarray(frame).resize((64, 64), Image.Resampling.BILINEAR)) / 255
-    ours = frames_to_tensor([frame], 64)[0].permute(1, 2, 0).numpy()
+    ours = frames_to_tensor([frame], (64, 64))[0].permute(1, 2, 0).numpy()
     np.testing.assert_allclose(ours, expected, atol=1.5 / 255)
 
 
 def test_white_stays_white_and_read_only_frames_are_left_alone() -> None:
     white = np.full((37, 91, 3), 255, dtype=np.uint8)
     white.flags.writeable = False
-    assert torch.allclose(frames_to_tensor([white], 32), torch.ones(1, 3, 32, 32))
-    assert frames_to_tensor([], 32).shape == (0, 3, 32, 32)
+    assert torch.allclose(frames_to_tensor([white], (32, 48)), torch.ones(1, 3, 32, 48))
+    assert frames_to_tensor([], (32, 32)).shape == (0, 3, 32, 32)
 
 
 def test_resize_soft_is_bilinear_without_aligned_corners() -> None:

@@ -11,10 +11,11 @@ def checkpoint_facts(target: str) -> list[tuple[str, str]]:
     config = model.config
     parameters = sum(parameter.numel() for parameter in model.parameters())
     state = model.start(model.text(model.read(["a"])))
+    shape = ", or as many in the frame's own shape" if config.keep_aspect else ""
     return [
         ("checkpoint", str(folder)),
         ("parameters", f"{parameters / 1e6:.2f} million"),
-        ("frames", f"{config.image_size} x {config.image_size} in {config.grid} x {config.grid} patches"),
+        ("frames", f"{config.image_size} x {config.image_size} in {config.grid} x {config.grid} patches{shape}"),
         ("visual encoder", config.visual.kind),
         ("text encoder", f"{config.text.kind}, {config.text.max_words} words"),
         ("fusion", f"{config.fusion.kind}, {config.fusion.modules} modules, width {config.width}"),

@@ -202,7 +202,8 @@ class Segmenter:
 
     def _encode(self, some: list[Frame], duration: float | None, words: Words) -> ClipFeatures:
         """A chunk of frames through the encoders; the visual one runs once for all expressions."""
-        pixels = frames_to_tensor([frame.pixels for frame in some], self.model.config.image_size)
+        size = self.model.config.input_size(*some[0].pixels.shape[:2])
+        pixels = frames_to_tensor([frame.pixels for frame in some], size)
         times = frame_times(some, duration)[None].to(self.device)
         return self.model.fuse(self.model.visual(pixels.to(self.device).unsqueeze(0)), times, words)
 

@@ -16,6 +16,7 @@ from einops import rearrange, repeat
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.model.place import PlaceEmbedding
 from locater.model.transformer import attend
 
 WriteRule = Literal["paper", "sum", "compete"]
@@ -103,33 +104,6 @@ class TimeEmbedding(nn.Module):
         is_known = (times[..., 1:] >= 0).to(times.dtype)
         waves = [by_second.sin(), by_second.cos(), by_fraction.sin() * is_known, by_fraction.cos() * is_known]
         embedded: Tensor = self.project(torch.cat(waves, dim=-1))
-        return embedded
-
-
-class PlaceEmbedding(nn.Module):
-    """Says *where*: sinusoids of a place in the frame, the same for grids of any size.
-
-    Look-alikes write to and read from cells of their own only if their places weigh as much as their looks do; what
-    an encoder leaves of its positions does not (docs/deviations.md), so this starts at the size of normalised values.
-    """
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        waves = math.pi * torch.tensor([0.5, 1.0, 2.0, 4.0, 8.0])
-        self.register_buffer("per_side", waves, persistent=False)
-        self.project = nn.Linear(4 * len(waves), width)
-        nn.init.normal_(self.project.weight, std=(2 * len(waves)) ** -0.5)
-
-    def forward(self, grid: tuple[int, int]) -> Tensor:
-        """(P, D) of a grid of patches, row by row."""
-        device = self.get_buffer("per_side").device
-        rows, columns = ((torch.arange(n, device=device) + 0.5) / n for n in grid)
-        return self.at(torch.cartesian_prod(rows, columns))
-
-    def at(self, places: Tensor) -> Tensor:
-        """(N, D) of places (N, 2): how far down and how far along, in [0, 1]."""
-        angles = (places.unsqueeze(-1) * self.get_buffer("per_side")).flatten(1)
-        embedded: Tensor = self.project(torch.cat([angles.sin(), angles.cos()], dim=-1))
         return embedded
 
 

@@ -124,7 +124,7 @@ def _read(source: FrameSource, indices: list[int], size: int) -> tuple[Tensor, T
     last = found[max(found)]
     frames = [found.get(index, last) for index in indices]
     times = frame_times(frames, source.info.duration)
-    return frames_to_tensor([frame.pixels for frame in frames], size), times
+    return frames_to_tensor([frame.pixels for frame in frames], (size, size)), times
 
 
 def _resized(mask: Mask, size: int) -> Tensor:

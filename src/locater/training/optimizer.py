@@ -11,7 +11,7 @@ from locater.errors import LocaterError
 from locater.model.locater import Locater
 
 _ENCODER_BLOCK = re.compile(r"visual\.blocks\.(\d+)\.")
-_NEW_PART = re.compile(r"visual\.(what\.|where\.)?(projection|early_stem|early_embedding)\.")  # of a pretrained encoder
+_NEW_PART = re.compile(r"visual\.(what\.|where\.)?(projection|place|early_stem|early_embedding)\.")  # of a pretrained encoder
 
 
 def make_optimizer(model: Locater, config: TrainingConfig) -> torch.optim.Optimizer:

@@ -10,18 +10,18 @@ from torch import Tensor
 from locater.records import Frame, Pixels
 
 
-def frames_to_tensor(frames: Sequence[Pixels], size: int) -> Tensor:
-    """Frames squashed to squares, (T, 3, S, S) float32 in [0, 1].
+def frames_to_tensor(frames: Sequence[Pixels], size: tuple[int, int]) -> Tensor:
+    """Frames resized to `size` (rows, columns), (T, 3, S, S') float32 in [0, 1].
 
     Each frame is resized by itself: in one batch the kernel may sum in another order, and then streamed masks would
     differ in the last bit from those of a whole clip.
     """
-    squares = torch.empty(len(frames), 3, size, size)  # (T, 3, S, S)
+    resized = torch.empty(len(frames), 3, *size)
     for index, pixels in enumerate(frames):
         values = torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1), dtype=np.float32))  # (3, H, W)
-        square = F.interpolate(values[None], size=(size, size), mode="bilinear", align_corners=False, antialias=True)
-        squares[index] = square[0].div_(255).clamp_(0, 1)  # the filter's weights sum to 1 only up to rounding
-    return squares
+        one = F.interpolate(values[None], size=size, mode="bilinear", align_corners=False, antialias=True)
+        resized[index] = one[0].div_(255).clamp_(0, 1)  # the filter's weights sum to 1 only up to rounding
+    return resized
 
 
 def frame_times(frames: Sequence[Frame], duration: float | None) -> Tensor:

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
+from locater.model.place import PlaceEmbedding
 from locater.model.visual.drop_path import DropPath, rising_rates
 from locater.model.visual.encoder import PixelStatistics, VisualEncoder
 from locater.model.visual.fixed_norm import FixedBatchNorm
@@ -188,6 +189,9 @@ class EfficientNetLite(VisualEncoder):
             if deep
             else nn.Sequential(nn.LayerNorm(patch_channels), nn.Linear(patch_channels, width))
         )
+        self.place = PlaceEmbedding(
+            width
+        )  # a convolution does not say where it looks, and "on the left" must mean something
 
     def forward(self, frames: Tensor) -> VisualFeatures:
         """Features of `frames` (B, T, 3, S, S'), each frame on its own."""
@@ -206,7 +210,7 @@ class EfficientNetLite(VisualEncoder):
         else:
             patches = self.projection(rearrange(fine, "n c rows columns -> n (rows columns) c"))
         return VisualFeatures(
-            patches=rearrange(patches, "(b t) p d -> b t p d", b=batch),
+            patches=rearrange(patches + self.place(grid), "(b t) p d -> b t p d", b=batch),
             early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in maps[:3]),
             grid=grid,
         )

@@ -26,7 +26,7 @@ from locater.model.visual.tiny_vit import TinyViT
 from locater.model.visual.vit import VisionTransformer, resample_positions
 
 # What we add to a pretrained network; no file has it.
-NEW_PARTS = ("early_stem.", "early_embedding.", "projection.")
+NEW_PARTS = ("early_stem.", "early_embedding.", "projection.", "place.")
 PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
 LISTED = 10
 

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
+from locater.model.place import PlaceEmbedding
 from locater.model.visual.drop_path import DropPath, rising_rates
 from locater.model.visual.encoder import IMAGENET_STATISTICS, PixelStatistics, VisualEncoder
 from locater.model.visual.fixed_norm import FixedBatchNorm
@@ -175,6 +176,7 @@ class TinyViT(VisualEncoder):
             blocks = (WindowBlock(channels, stage.heads, stage.window, next(rates)) for _ in range(stage.depth))
             self.stages.append(nn.Sequential(*blocks))
         self.projection = nn.Sequential(nn.LayerNorm(channels), nn.Linear(channels, width))
+        self.place = PlaceEmbedding(width)  # windows and convolutions do not say where they look
 
     def forward(self, frames: Tensor) -> VisualFeatures:
         """Features of `frames` (B, T, 3, S, S'), each frame on its own."""
@@ -188,7 +190,7 @@ class TinyViT(VisualEncoder):
             maps.append(features)
         patches = self.projection(rearrange(features, "n c rows columns -> n (rows columns) c"))
         return VisualFeatures(
-            patches=rearrange(patches, "(b t) p d -> b t p d", b=batch),
+            patches=rearrange(patches + self.place(grid), "(b t) p d -> b t p d", b=batch),
             early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in maps[:3]),
             grid=grid,
         )
