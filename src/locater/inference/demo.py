@@ -1,9 +1,18 @@
-"""A clip the project renders itself, and how right the masks of it are."""
+"""Clips whose true masks are known, and how right the masks of them are.
 
+One is rendered from the shapes world, one ships with the package: photographs brought to life (docs/demo.md).
+"""
+
+import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
+import numpy as np
+
+from locater import rle
 from locater.files import atomic_path
 from locater.records import FrameResult, Mask
 from locater.video.mp4 import Mp4File
@@ -15,11 +24,19 @@ _KINDS = ("position", "relation", "appearance", "late_event")
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A sentence on a clip."""
+
+    kind: str
+    expression: str
+
+
+@dataclass(frozen=True)
 class DemoClip:
-    """A rendered video, sentences that are true of it, and what they mean."""
+    """A video, sentences on it, and what they mean."""
 
     path: Path
-    questions: tuple[Question, ...]
+    questions: tuple[Asked, ...]
     truths: tuple[Mapping[int, Mask], ...]  # a question: its true masks by frame
 
     @property
@@ -33,6 +50,32 @@ class DemoClip:
         return [_iou(mask, truth[index]) for mask, truth in zip(result.masks, self.truths, strict=True)]
 
 
+def clip_for(checkpoint: str, path: Path) -> DemoClip:
+    """A clip at `path` for a checkpoint's name: `shapes` knows nothing but shapes, all others get real pixels."""
+    return render_clip(path) if checkpoint == "shapes" else demo_clip(path)
+
+
+def demo_clip(path: Path | None = None) -> DemoClip:
+    """The clip that ships with the package, four seconds of cats and cups; copied to `path` where one is given."""
+    folder = Path(str(resources.files("locater") / "clips"))
+    truth = json.loads((folder / "cafe.json").read_text(encoding="utf-8"))
+    clip = folder / "cafe.mp4"
+    if path is not None:
+        with atomic_path(path) as partial:
+            shutil.copyfile(clip, partial)
+    shape = truth["height"], truth["width"]
+    nothing = dict.fromkeys(range(truth["frame_count"]), np.zeros(shape, dtype=np.bool_))
+    masks = {
+        name: {index: rle.decode(counts.encode("ascii"), *shape) for index, counts in enumerate(by_frame)}
+        for name, by_frame in truth["masks"].items()
+    }
+    return DemoClip(
+        clip if path is None else path,
+        tuple(Asked(each["kind"], each["expression"]) for each in truth["sentences"]),
+        tuple(nothing if each["means"] is None else masks[each["means"]] for each in truth["sentences"]),
+    )
+
+
 def render_clip(path: Path) -> DemoClip:
     """An mp4 of four seconds from the shapes world, with a sentence of each of some kinds; one names a late event."""
     world = ShapesWorld("test", count=1, size=SIDE)
@@ -40,8 +83,9 @@ def render_clip(path: Path) -> DemoClip:
     with atomic_path(path) as partial, Mp4File(partial, frames.info.frames_per_second) as file:
         for frame in frames.frames():
             file.write(frame.pixels, frame.timestamp)
-    questions = tuple(_one_of_each(world.expressions_for(_SEED)))
-    return DemoClip(path, questions, tuple(frames.masks(question.referent) for question in questions))
+    questions = _one_of_each(world.expressions_for(_SEED))
+    asked = tuple(Asked(question.kind, question.expression) for question in questions)
+    return DemoClip(path, asked, tuple(frames.masks(question.referent) for question in questions))
 
 
 def _one_of_each(questions: Sequence[Question]) -> list[Question]:
