@@ -1,4 +1,5 @@
 import pytest
+import torch
 
 from locater.config import TrainingConfig, preset
 from locater.errors import LocaterError
@@ -62,3 +63,14 @@ def test_new_parts_of_a_joined_encoder_learn_at_the_full_rate() -> None:
     is_new = {name: ".projection." in name or ".place." in name for name in scales}
     assert {scale for name, scale in scales.items() if is_new[name]} == {1.0}
     assert {scale for name, scale in scales.items() if not is_new[name]} == {0.1}
+
+
+def test_a_network_with_a_frozen_convolutional_encoder_learns() -> None:
+    """PyTorch 2.13 crashed the process here, on maps with channels last that need no gradient."""
+    model = build(preset("tiny", {"visual": {"kind": "efficientnet_lite"}, "decoder": {"upsampling": "fine"}}), seed=0)
+    freeze(model, TrainingConfig(rates={"visual.stem": 0.0, "visual.stages": 0.0}))
+    frames, times = torch.rand(2, 2, 3, 64, 64), torch.rand(2, 2, 2)
+    tokens = model.read(["a", "the dog"])
+    model(frames, times, frames, times, tokens).logits.square().mean().backward()
+    assert model.visual.stem.conv.weight.grad is None  # type: ignore[union-attr]
+    assert model.decoder.upsampler and model.decoder.upsampler.early_norms[0].weight.grad is not None

@@ -8,6 +8,7 @@ from typing import Any
 from locater.errors import LocaterError
 from locater.evaluation.contrasts import ContrastedDataset
 from locater.evaluation.failures import write_failures
+from locater.evaluation.positions import position_results
 from locater.evaluation.processes import Place
 from locater.evaluation.report import results, write_report
 from locater.evaluation.runner import Listener, answer_share, chosen, claim, gather
@@ -17,6 +18,7 @@ from locater.evaluation.words_decide import answerable
 from locater.files import atomic_entries
 from locater.inference.segmenter import Segmenter
 from locater.model.checkpoint import WEIGHTS, find_checkpoint
+from locater.worlds.composed.position_world import PositionWorld
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Asked:
     out: Path
     root: Path | None = None
     split: str | None = None
-    count: int | None = None  # videos a kind, of a world
+    count: int | None = None  # videos a kind, of a world; scenes, of positions
     limit: int | None = None  # questions, of anything
     submission: Path | None = None  # a zip to hand in
     failures: int = 12  # pictures of the worst answers
@@ -67,6 +69,8 @@ def evaluate(asked: Asked, segmenter: Segmenter, place: Place, listen: Listener 
     samples = gather(infos, asked.out)
     run = {"checkpoint": asked.checkpoint, "precision": segmenter.precision}
     found = results(run, dataset.name, samples, is_contrasted)
+    if isinstance(dataset, PositionWorld):
+        found |= position_results(dataset, samples)
     with atomic_entries(asked.out) as partial:
         write_report(partial, found, samples)
         if asked.failures:

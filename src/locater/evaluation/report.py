@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from locater.evaluation.davis import DavisSummary, four_annotators, grids_of
+from locater.evaluation.flicker import flicker
 from locater.evaluation.published import published_rows
 from locater.evaluation.sample_score import SampleScore
+from locater.evaluation.sequences import SEQUENCE_SCORES, by_sequence
 from locater.evaluation.subsets import subset_results
 from locater.evaluation.summary import Scores, grouped, summarise
 from locater.evaluation.words_decide import rightly_asked, words_results
@@ -33,6 +35,9 @@ TITLES = {
     "presence_accuracy": "presence",
     "stability": "stability",
     "truth_stability": "stability of the truth",
+    "flicker": "flicker (lower is better)",
+    "flicker_of_overlap": "flicker of the overlap",
+    "flicker_of_area": "flicker of the area",
 }
 _GROUP_TITLES = {
     "kind": "By kind of sentence",
@@ -44,6 +49,13 @@ _WORDS_TITLES = {
     "wrong": "a wrong sentence (lower is better)",
     "spatial": "two videos side by side",
     "temporal": "two videos one after the other",
+}
+_POSITION_TITLES = {
+    "all": "all",
+    "left": "on the left",
+    "right": "on the right",
+    "two_pictures": "two pictures of one class",
+    "one_picture_twice": "one picture twice",
 }
 _GROUP_COLUMNS = ("oiou", "miou", "p@0.5", "map_of_precisions", "coco_ap", "j", "f", "j&f", "presence_accuracy")
 _PAPER_COLUMNS = {
@@ -73,6 +85,7 @@ _CSV_COLUMNS = (
     "mean_confidence",
     "stability",
     "truth_stability",
+    "flicker",
 )
 
 
@@ -84,6 +97,7 @@ def results(
     found: dict[str, Any] = {**run, "dataset": dataset_name, "scores": summarise(right), "by": grouped(right)}
     if is_contrasted:
         found["words"] = words_results(samples)
+        found["sequences"] = by_sequence(right)
     grids = grids_of(samples)
     if grids:
         summaries: dict[str, DavisSummary] = {}
@@ -114,6 +128,9 @@ def as_markdown(found: Mapping[str, Any]) -> str:
     ]
     if "words" in found:
         parts += ["## Whether the words decide", _words_table(found["words"])]
+    if "positions" in found:
+        parts += ["## Whether the meant one of two is chosen", _positions_table(found["positions"], _POSITION_TITLES)]
+        parts += ["## By noun", _positions_table(found["nouns"])]
     if "published" in found:
         parts += ["## Beside the published results", _paper_table(scores, found["published"])]
     if "annotators" in found:
@@ -129,6 +146,8 @@ def as_markdown(found: Mapping[str, Any]) -> str:
             for name, each in of_group.items()
         ]
         parts += [f"## {_GROUP_TITLES[group]}", _table(columns, rows)]
+    if "sequences" in found:
+        parts += ["## By sequence", _sequence_table({**found["sequences"], "all": scores})]
     return "\n\n".join(parts) + "\n"
 
 
@@ -139,6 +158,29 @@ def _words_table(words: Mapping[str, Scores]) -> str:
         for name, scores in words.items()
     ]
     return _table(["", "questions", *columns.values()], rows)
+
+
+def _positions_table(rows: Mapping[str, Scores], titles: Mapping[str, str] | None = None) -> str:
+    columns = {
+        "chosen_right": "chosen rightly",
+        "marked_right": "and marked (IoU 50)",
+        "both_right": "both sides rightly",
+        "miou": "mIoU",
+        "empty_share": "empty answers",
+    }
+    cells = [
+        [name if titles is None else titles[name], str(row["questions"]), *(percent(row[column]) for column in columns)]
+        for name, row in rows.items()
+    ]
+    return _table(["", "questions", *columns.values()], cells)
+
+
+def _sequence_table(sequences: Mapping[str, Scores]) -> str:
+    rows = [
+        [name, str(scores["samples"]), *(percent(scores[column]) for column in SEQUENCE_SCORES)]
+        for name, scores in sequences.items()
+    ]
+    return _table(["", "questions", *(TITLES[column] for column in SEQUENCE_SCORES)], rows)
 
 
 def _paper_table(scores: Scores, published: Mapping[str, Mapping[str, float]]) -> str:
@@ -201,6 +243,7 @@ def as_csv(samples: Sequence[SampleScore]) -> str:
     for sample in samples:
         info, frames = sample.info, sample.frames
         confidence = sum(frame.confidence for frame in frames) / len(frames) if frames else None
+        flickering = flicker(frames)
         rows.writerow(
             [
                 info.key,
@@ -221,6 +264,7 @@ def as_csv(samples: Sequence[SampleScore]) -> str:
                 confidence,
                 sample.stability,
                 sample.truth_stability,
+                None if flickering is None else flickering.value,
             ]
         )
     return text.getvalue()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from locater.evaluation.average_precision import AveragePrecision, single
 from locater.evaluation.exact import ExactMean
+from locater.evaluation.flicker import flicker
 from locater.evaluation.sample_score import SampleScore
 
 Scores = dict[str, float | int | None]
@@ -34,6 +35,9 @@ class Summary:
         self._f = ExactMean()
         self._stability = ExactMean()
         self._truth_stability = ExactMean()
+        self._flicker = ExactMean()
+        self._flicker_of_overlap = ExactMean()
+        self._flicker_of_area = ExactMean()
         self._precision = AveragePrecision()
 
     def add(self, sample: SampleScore) -> None:
@@ -64,6 +68,11 @@ class Summary:
         ):
             if value is not None:
                 total.add(value)
+        flickering = flicker(sample.frames)
+        if flickering is not None:
+            self._flicker.add(flickering.value)
+            self._flicker_of_overlap.add(flickering.overlap)
+            self._flicker_of_area.add(flickering.area)
 
     def merge(self, other: "Summary") -> None:
         """Take all that another has taken; no question may be in both."""
@@ -84,6 +93,9 @@ class Summary:
         self._f.merge(other._f)
         self._stability.merge(other._stability)
         self._truth_stability.merge(other._truth_stability)
+        self._flicker.merge(other._flicker)
+        self._flicker_of_overlap.merge(other._flicker_of_overlap)
+        self._flicker_of_area.merge(other._flicker_of_area)
         self._precision.merge(other._precision)
 
     def result(self) -> Scores:
@@ -103,6 +115,9 @@ class Summary:
         result |= {"j": j, "f": f, "j&f": None if j is None or f is None else (j + f) / 2}
         result["presence_accuracy"] = _share(self._agreeing, frames)
         result |= {"stability": self._stability.value, "truth_stability": self._truth_stability.value}
+        result["flicker"] = self._flicker.value
+        result["flicker_of_overlap"] = self._flicker_of_overlap.value
+        result["flicker_of_area"] = self._flicker_of_area.value
         return result
 
 

@@ -92,7 +92,8 @@ class FineUpsampler(nn.Module):
         x = rearrange(x, "b (r c) d -> b d r c", r=coarse.shape[1])
         for stage, norm, fine in zip(self.stages, self.early_norms, reversed(early), strict=True):
             x = F.interpolate(x, size=fine.shape[-2:], mode="nearest")  # the convolutions below smooth it
-            x = stage(torch.cat([x, a_row_each(norm(fine), x.shape[0])], dim=1))
+            # PyTorch's GroupNorm crashes in the backward pass of a frozen encoder's maps that have their channels last.
+            x = stage(torch.cat([x, a_row_each(norm(fine.contiguous()), x.shape[0])], dim=1))
         height, width = x.shape[-2:]
         refined: Tensor = self.out(x).squeeze(1) + self.coarse_gain * upsample(coarse, (height, width))
         return refined

@@ -156,7 +156,7 @@ class Studio:
         actors = (*things, *(staged.actors[index] for index in order))
         ground = poses(actors, frame_count)
         camera = draw_camera(rng, frame_count)
-        cast = self._cast(actors, ground, camera, view)
+        cast = self.cast_of(actors, ground, camera, view)
         referent = thing if is_about_thing else len(things) + order.index(0)
         members = [index for index, actor in enumerate(actors) if not actor.is_occluder]
         if not can_be_seen(cast, members.index(referent), staged, "" if is_about_thing else kind):
@@ -173,7 +173,7 @@ class Studio:
             self._photographs[split] = numbers
         return self._companies[split]
 
-    def _cast(self, actors: tuple[Actor, ...], ground: Array, camera: Array, view: View) -> Cast:
+    def cast_of(self, actors: tuple[Actor, ...], ground: Array, camera: Array, view: View) -> Cast:
         """The actors as sentences see them, and one vague member a noun of what else the photograph shows."""
         nouns = self.pack.nouns
         cast = make_cast(actors, ground, camera)
