@@ -1,6 +1,7 @@
 """The memory against the paper's equations, written out literally."""
 
 import math
+import shutil
 
 import pytest
 import torch
@@ -75,6 +76,20 @@ def test_factorised_write_and_gradient_equal_the_literal_equation(
     tolerance = 1e-6 if width * heads == 1 else 1e-8
     for ours, theirs in zip(fast_gradients, literal_gradients, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+@pytest.mark.parametrize("rule", RULES)
+def test_a_compiled_write_is_the_plain_one(rule: WriteRule) -> None:
+    """For a batch of one, Inductor's attention patterns turned the competition over cells into one over patches."""
+    torch.manual_seed(0)
+    controller = WriteController(64, rule, heads=2)
+    projected, cells = torch.randn(1, 24, 64), torch.randn(1, 40, 64)
+    with torch.no_grad():
+        plain = controller(projected, cells)
+        compiled = torch.compile(controller, dynamic=False)(projected, cells)
+    torch.testing.assert_close(compiled, plain, rtol=1e-4, atol=1e-5)
 
 
 def test_local_write_is_eq_6_with_one_matrix_over_frame_mask_and_memory() -> None:

@@ -129,7 +129,7 @@ def _sized_for(config: ModelConfig, table: WordTable) -> ModelConfig:
 def _visual(settings: VisualConfig, config: ModelConfig) -> VisualEncoder:
     needs_early = config.decoder.upsampling == "fine"
     match settings:
-        case ViTConfig(kind=kind, patch_size=patch_size, width=width, depth=depth, heads=heads):
+        case ViTConfig(kind=kind, patch_size=patch_size, width=width, depth=depth, heads=heads) as vit:
             is_dino = kind == "dinov2"
             return VisionTransformer(
                 image_size=config.image_size,
@@ -140,7 +140,7 @@ def _visual(settings: VisualConfig, config: ModelConfig) -> VisualEncoder:
                 width=config.width,
                 layer_scale=is_dino,
                 pixels=IMAGENET_STATISTICS if is_dino else HALF_STATISTICS,
-                early_stem=EarlyStem(patch_size) if needs_early else None,
+                early_stem=EarlyStem(patch_size, vit.stem_channels, vit.stem_depth) if needs_early else None,
             )
         case EfficientNetConfig(variant=variant, deep=deep, drop_path=drop_path):
             return EfficientNetLite(variant=variant, width=config.width, deep=deep, drop_path=drop_path)

@@ -55,15 +55,16 @@ class WriteController(nn.Module):
         c, key, m = (
             rearrange(x, "b n (h d) -> b h n d", h=self.heads) for x in (candidate, self.gate(candidate), cells)
         )
-        logits = m @ key.transpose(-1, -2)  # (B, h, N, P): c_p^T W_o m_n
         if self.rule == "compete":
-            share = (logits / math.sqrt(c.shape[-1])).softmax(dim=-2)  # over cells: patches compete for them
-            written = m + share @ c
+            # Over cells: patches compete for them. In this order, with the softmax over the last axis, because
+            # torch.compile takes `softmax(m @ k.T, dim=-2) @ c` for attention and computes it over the wrong axis.
+            share = (key @ m.transpose(-1, -2) / math.sqrt(c.shape[-1])).softmax(dim=-1)  # (B, h, P, N)
+            written = m + share.transpose(-1, -2) @ c
         elif self.rule == "sum":
-            gate = (logits / math.sqrt(c.shape[-1])).sigmoid()
+            gate = (m @ key.transpose(-1, -2) / math.sqrt(c.shape[-1])).sigmoid()  # (B, h, N, P): c_p^T W_o m_n
             written = gate @ c + (1 - gate).sum(-1, keepdim=True) * m
         else:
-            gate = logits.sigmoid()  # o_np, Eq. 5 line 2
+            gate = (m @ key.transpose(-1, -2)).sigmoid()  # o_np, Eq. 5 line 2
             written = gate @ c / c.shape[-2] + (1 - gate.mean(-1, keepdim=True)) * m  # Eq. 5 line 3, factorised
         cells_after: Tensor = self.norm(rearrange(written, "b h n d -> b n (h d)"))
         return cells_after
