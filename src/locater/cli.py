@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from locater.bench_cli import bench
 from locater.contrast_cli import contrast
 from locater.data_cli import data
 from locater.errors import LocaterError
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.add_typer(data, name="data")
 app.add_typer(contrast, name="contrast")
+app.command()(bench)
 
 DEFAULT_CHECKPOINT = "shapes"
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
@@ -222,11 +224,13 @@ def train(
 @app.command()
 def evaluate(
     checkpoint: Annotated[str, typer.Argument(help="A folder, a shipped name or a hub name.")],
-    dataset: Annotated[str, typer.Argument(help="shapes, composed, or a dataset's name, as refer-youtube-vos.")],
+    dataset: Annotated[str, typer.Argument(help="shapes, composed, positions, or a dataset, as refer-youtube-vos.")],
     out: Annotated[Path, typer.Option(help="Folder of the results; a run that was interrupted there goes on.")],
     root: Annotated[Path | None, typer.Argument(help="The folder the dataset was unpacked in.")] = None,
     split: Annotated[str | None, typer.Option(help="test, valid, ...; the dataset's usual one by default.")] = None,
-    count: Annotated[int | None, typer.Option(help="Of a world: videos a kind of sentence; 100 by default.")] = None,
+    count: Annotated[
+        int | None, typer.Option(help="Of a world: videos a kind of sentence, 100 by default; of positions 200 scenes.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many questions.")] = None,
     submission: Annotated[Path | None, typer.Option(help="Also write this zip, to hand in.")] = None,
     failures: Annotated[int, typer.Option(help="Pictures of so many of the worst answers.")] = 12,

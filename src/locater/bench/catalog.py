@@ -1,0 +1,29 @@
+"""Every benchmark by its name."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from locater.bench import cpu, end_to_end, expressions, fps, length, memory, peers, precision
+from locater.bench.asked import Asked
+from locater.bench.report import Report
+from locater.errors import LocaterError
+
+ALL = "all"
+BENCHMARKS: Mapping[str, Callable[[Asked], Report]] = {
+    "fps": fps.run,
+    "memory": memory.run,
+    "length": length.run,
+    "expressions": expressions.run,
+    "end_to_end": end_to_end.run,
+    "peers": peers.run,
+    "precision": precision.run,
+    "cpu": cpu.run,
+}
+
+
+def find_benchmarks(name: str) -> Sequence[tuple[str, Callable[[Asked], Report]]]:
+    """The benchmark of that name, or each of them in turn."""
+    if name == ALL:
+        return tuple(BENCHMARKS.items())
+    if name not in BENCHMARKS:
+        raise LocaterError(f"There is no benchmark '{name}'; choose {', '.join(BENCHMARKS)} or {ALL}.")
+    return ((name, BENCHMARKS[name]),)

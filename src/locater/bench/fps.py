@@ -1,0 +1,123 @@
+"""(a) Frames a second, by the paper's protocol (section 4.2, runtime analysis)."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from locater.bench.asked import Asked
+from locater.bench.chart import Bars
+from locater.bench.checks import Check, agreement
+from locater.bench.clip import (
+    DeviceClip,
+    at_once,
+    at_once_batched,
+    captured_clip,
+    in_chunks,
+    make_clip,
+    network_masks,
+    preset_config,
+    preset_model,
+)
+from locater.bench.fast_paths import compile_parts, stored_in
+from locater.bench.report import Report, Row
+from locater.bench.timing import measure
+from locater.model.locater import Locater
+
+FRAMES = 36
+SIZES = (512, 320)
+PAPER = 10.1  # frames/s of the paper, 36 x 512 x 512, on an RTX 2080 Ti; its peers made 5.4 to 8.6
+Run = Callable[[], Tensor]  # logits (E, T, h, w)
+
+
+def run(asked: Asked) -> Report:
+    """Frames a second of every way to run the preset, each checked against the segmenter's own."""
+    frames = 4 if asked.is_quick else FRAMES
+    sizes = (preset_config(asked).image_size,) if asked.is_quick else SIZES
+    rows: list[Row] = []
+    checks: list[Check] = []
+    for size in sizes:
+        found, checked = _rows_at(asked, size, frames)
+        rows += found
+        checks += checked
+    bars = {f"{row['size']}, {row['way']}": row["frames/s"] for row in rows if row["frames/s"] is not None}
+    return Report(
+        name="fps",
+        title=f"preset {asked.preset}, {frames} frames, one sentence of 20 words, {asked.precision}",
+        timed="from float frames at the network's size on the device to thresholded masks at that size on the device: "
+        "the text encoder, the global memory's pass (every n-th frame), the visual encoder, the fusion, and for "
+        "every frame read, decode and write with the mask's feedback. Decoding, copying and resizing video are in "
+        "end_to_end. Tokenising is not in it.",
+        columns=("size", "way", "median_ms", "lowest_ms", "highest_ms", "frames/s", "TFLOP/s"),
+        chart=Bars(f"Frames a second, {asked.preset}, {asked.precision}", "frames/s", bars),
+        rows=rows,
+        checks=checks,
+        notes=[f"The paper had {PAPER} frames/s at 36 x 512 x 512 on its card, its peers 5.4 to 8.6."],
+    )
+
+
+def _rows_at(asked: Asked, size: int, frames: int) -> tuple[list[Row], list[Check]]:
+    model = preset_model(asked, size)
+    clip = make_clip(model, frames, 1, asked.device)
+    with asked.computing("float32"):
+        exact = in_chunks(model, clip)
+        checks = [
+            agreement(f"{size}: at once, float32", exact, at_once(model, clip)),
+            agreement(f"{size}: at once, steps batched, float32", exact, at_once_batched(model, clip)),
+        ]
+    with asked.computing():
+        reference = in_chunks(model, clip)
+        checks.append(agreement(f"{size}: {asked.precision} against float32", exact, reference, asked.dtype))
+    operations = _operations(model, clip)
+    rows: list[Row] = []
+    for way, make, is_captured in _ways(asked, model, clip):
+        with asked.computing(is_captured=is_captured):
+            work = make()
+            check = agreement(f"{size}: {way}", reference, work(), asked.dtype)
+            checks.append(check)
+            if not check.holds:
+                rows.append({"size": size, "way": f"{way} (disagrees)", "frames/s": None})
+                continue
+            timing = measure(lambda work=work: network_masks(work(), size), asked.device, asked.repeats)  # type: ignore[misc]
+        rows.append(
+            {
+                "size": size,
+                "way": way,
+                **timing.milliseconds(),
+                "frames/s": frames / timing.median,
+                "TFLOP/s": operations / timing.median / 1e12,
+            }
+        )
+    return rows, checks
+
+
+def _operations(model: Locater, clip: DeviceClip) -> int:
+    """Floating-point operations of the clip's matrix products and convolutions, each frame encoded once."""
+    plain = stored_in(model, torch.float32).requires_grad_(False)  # the counter hooks into gradients
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        at_once(plain, clip)
+    return int(counter.get_total_flops())
+
+
+def _ways(asked: Asked, model: Locater, clip: DeviceClip) -> list[tuple[str, Callable[[], Run], bool]]:
+    """A name, what makes the work, and whether it is a CUDA graph."""
+    stored = stored_in(model, asked.dtype)
+
+    def fused() -> Run:
+        lighter = stored_in(model, asked.dtype)
+        compile_parts(lighter)
+        return captured_clip(lighter, clip)
+
+    ways: list[tuple[str, Callable[[], Run], bool]] = [
+        ("chunks of 8, as the segmenter", lambda: lambda: in_chunks(model, clip), False),
+        ("whole clip at once", lambda: lambda: at_once(model, clip), False),
+        ("at once, weights cast once", lambda: lambda: at_once(stored, clip), False),
+        ("... and steps batched", lambda: lambda: at_once_batched(stored, clip), False),
+    ]
+    if asked.is_cuda:
+        ways.append(("at once, one CUDA graph", lambda: captured_clip(stored, clip), True))
+        ways.append(("... and steps batched, graph", lambda: captured_clip(stored, clip, at_once_batched), True))
+        if asked.is_compiled:
+            ways.append(("at once, compiled, one CUDA graph", fused, True))
+    return ways

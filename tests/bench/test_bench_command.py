@@ -1,0 +1,215 @@
+"""Every benchmark through the real command at tiny sizes: it checks, prints a table, and leaves JSON and a plot."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from bench_command import Ran, run_bench
+from PIL import Image
+
+from locater.bench import cpu, fps, peers
+from locater.bench.catalog import BENCHMARKS
+from locater.bench.clip import at_once
+from locater.bench.peer_models import PEERS, Built
+from locater.config import preset
+from locater.model.build import build
+from locater.model.checkpoint import save_pretrained
+from locater.worlds.shapes import vocabulary
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    return lambda *arguments: run_bench(monkeypatch, capsys, tmp_path / "out", *arguments)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoint") / "tiny"
+    save_pretrained(build(preset("tiny", {"text": {"vocabulary": vocabulary()}}), seed=0), folder)
+    return folder
+
+
+def timed_rows(report: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Rows with a time, each checked to be one."""
+    for row in report["rows"]:
+        if "lowest_ms" in row:
+            assert 0 < row["lowest_ms"] <= row["median_ms"] <= row["highest_ms"] < 60_000
+            yield row
+
+
+def checked(ran: Ran, name: str) -> dict[str, Any]:
+    """The report of a benchmark that went well, all of its outputs looked at."""
+    assert ran.code == 0, ran
+    report = ran.report(name)
+    for fact in ("machine", "gpu", "versions", "commit", "timed"):
+        assert f"{fact}: {report[fact]}" in ran.out
+    assert "torch" in report["versions"]
+    header = next(line for line in ran.out.splitlines() if line.split()[:1] == report["columns"][0].split()[:1])
+    assert [column for column in report["columns"] if column not in header] == []
+    assert all(check["holds"] for check in report["checks"])
+    with Image.open(ran.folder / f"{name}.png") as image:
+        assert image.size == (1000, 560)
+        assert np.unique(np.asarray(image).reshape(-1, 3), axis=0).shape[0] > 10
+    assert sorted(path.name for path in ran.folder.iterdir()) == [f"{name}.json", f"{name}.png"]
+    return report
+
+
+def test_fps_counts_frames_and_checks_every_way(run: Run) -> None:
+    report = checked(run("fps", "--precision", "bfloat16"), "fps")
+    rows = list(timed_rows(report))
+    assert [row["way"] for row in rows] == [
+        "chunks of 8, as the segmenter",
+        "whole clip at once",
+        "at once, weights cast once",
+        "... and steps batched",
+    ]
+    for row in rows:
+        assert row["frames/s"] == pytest.approx(4 / (row["median_ms"] / 1e3))
+    assert len(report["checks"]) == 3 + len(rows)
+    assert report["asked"]["precision"] == "bfloat16"
+
+
+def test_memory_is_compared_with_the_block_at_every_length(run: Run) -> None:
+    rows = list(timed_rows(checked(run("memory"), "memory")))
+    assert {row["frames"] for row in rows} == {4, 8}
+    for length in (4, 8):
+        by_name = {row["what"]: row for row in rows if row["frames"] == length}
+        assert by_name.keys() == {"memory, eager", "memory, chunk batched", "block"}
+        eager = by_name["memory, eager"]
+        assert eager["block / memory"] == pytest.approx(by_name["block"]["median_ms"] / eager["median_ms"])
+
+
+def test_memory_does_not_grow_with_the_video(run: Run) -> None:
+    short, long = checked(run("length"), "length")["rows"]
+    assert (short["frames"], long["frames"]) == (40, 80)
+    assert short["state_MB"] == long["state_MB"] > 0
+    assert abs(short["peak_MB"] - long["peak_MB"]) < 32
+
+
+def test_expressions_are_in_times_of_one(run: Run) -> None:
+    one, two = timed_rows(checked(run("expressions"), "expressions"))
+    assert (one["sentences"], one["times one"]) == (1, 1)
+    assert two["times one"] == pytest.approx(two["median_ms"] / one["median_ms"])
+
+
+def test_end_to_end_says_where_the_time_goes(run: Run) -> None:
+    report = checked(run("end_to_end"), "end_to_end")
+    shares = {row["stage"]: row["share"] for row in report["rows"] if "share" in row}
+    expected = {"decode", "resize frames", "encode", "step", "masks to the video's size and back", "write mp4"}
+    assert expected <= shares.keys()
+    assert sum(shares.values()) == pytest.approx(1, abs=0.05)
+    assert report["notes"][0].startswith("The slowest stage is ")
+
+
+def test_every_peer_is_run_beside_ours(run: Run) -> None:
+    report = checked(run("peers"), "peers")
+    ours, *theirs = timed_rows(report)
+    assert [row["model"] for row in theirs] == [peer.name for peer in PEERS]
+    for row in theirs:
+        assert row["ours / theirs"] == pytest.approx(ours["frames/s"] / row["frames/s"])
+
+
+def test_precision_compares_masks_with_those_of_float32(run: Run, checkpoint: Path) -> None:
+    by_name = {
+        row["precision"]: row for row in checked(run("precision", "--checkpoint", checkpoint), "precision")["rows"]
+    }
+    assert by_name["float32"]["mean"] == by_name["float32"]["lowest"] == 1
+    assert 0.5 < by_name["bfloat16"]["mean"] <= 1
+    assert by_name["float16"] == {"precision": "float16", "aim": "needs a GPU"}
+
+
+def test_cpu_compares_with_plain_float32(run: Run, checkpoint: Path) -> None:
+    rows = list(timed_rows(checked(run("cpu", "--checkpoint", checkpoint), "cpu")))
+    assert rows[0]["way"] == cpu.PLAIN
+    assert rows[0]["times as fast"] == 1
+    for row in rows:
+        assert row["times as fast"] == pytest.approx(rows[0]["median_ms"] / row["median_ms"])
+
+
+def test_what_the_cpu_lacks_is_a_row_without_numbers(
+    run: Run, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_compiler() -> cpu.Run:
+        raise RuntimeError("no C++\ncompiler")
+
+    own = cpu._ways
+    monkeypatch.setattr(cpu, "_ways", lambda *given: [*own(*given)[:1], ("compiled", no_compiler, False)])
+    report = checked(run("cpu", "--checkpoint", checkpoint), "cpu")
+    assert report["rows"][1] == {"way": "compiled (missing)"}
+    assert "compiled: missing here (no C++ compiler)" in report["notes"]
+
+
+def test_a_way_that_gives_other_results_is_not_timed_and_fails_the_command(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = at_once
+    monkeypatch.setattr(fps, "at_once", lambda model, clip: right(model, clip).flip(-1))
+    ran = run("fps")
+    assert ran.code == 2
+    assert ran.err.startswith("Error: Benchmark fps found a disagreement: 64: at once, float32: DISAGREES")
+    assert ran.err.count("\n") == 1
+    rows = ran.report("fps")["rows"]
+    assert [row["way"] for row in rows if row["frames/s"] is None] == [
+        "whole clip at once (disagrees)",
+        "at once, weights cast once (disagrees)",
+    ]
+    assert not any("median_ms" in row for row in rows if row["frames/s"] is None)
+
+
+def test_a_peer_that_transformers_lacks_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "PEERS", (replace(PEERS[0], name="SAM 9", needs=("Sam9Model",)),))
+    report = checked(run("peers"), "peers")
+    assert report["rows"][1] == {"model": "SAM 9 (missing)"}
+    assert any("lacks Sam9Model" in note for note in report["notes"])
+    assert "SAM 9 (missing)" in Path(run("peers").folder / "peers.json").read_text("utf-8")
+
+
+def test_a_peer_that_breaks_is_no_error_of_ours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*_: object) -> Built:
+        raise TypeError("unexpected\nkeyword")
+
+    def not_numbers(*_: object) -> Built:
+        return Built(lambda _: lambda: torch.full((2,), torch.nan), "1", 0.0)
+
+    broken = tuple(replace(PEERS[0], name=name, build=build) for name, build in (("A", wrong), ("B", not_numbers)))
+    monkeypatch.setattr(peers, "PEERS", broken)
+    report = checked(run("peers"), "peers")
+    assert [row["model"] for row in report["rows"][1:]] == ["A (failed)", "B (failed)"]
+    assert "A: could not be run: TypeError: unexpected keyword" in report["notes"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("speed",), f"There is no benchmark 'speed'; choose {', '.join(BENCHMARKS)} or all."),
+        (("fps", "--precision", "int3"), "There is no precision 'int3'; choose one of float32, bfloat16, float16."),
+        (("fps", "--precision", "float16"), "float16 needs a GPU; on the CPU choose bfloat16 or float32."),
+        (("fps", "--device", "abacus"), "The device 'abacus' cannot be used"),
+        (("fps", "--preset", "huge"), "huge"),
+        (("memory", "--preset", "paper_image"), "The preset paper_image lacks a memory"),
+        (("cpu", "--checkpoint", "no such"), "There is no checkpoint 'no such'"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert ran.err.startswith("Error: ") and ran.err.count("\n") == 1
+    assert sentence in ran.err
+    assert ran.out == ""
+    assert not ran.folder.exists()
+
+
+def test_all_runs_the_others_when_one_stops(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = {name: BENCHMARKS[name] for name in ("precision", "memory", "expressions")}
+    monkeypatch.setattr("locater.bench.catalog.BENCHMARKS", chosen)
+    ran = run("all", "--checkpoint", "no such")
+    assert ran.code == 2
+    assert "There is no checkpoint 'no such'" in ran.err
+    assert "precision stopped: There is no checkpoint" in ran.out
+    assert {path.name for path in ran.folder.glob("*.json")} == {"memory.json", "expressions.json"}

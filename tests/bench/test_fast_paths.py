@@ -1,0 +1,171 @@
+"""What runs faster gives the same, and what gives something else is found out."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from locater.bench import cpu
+from locater.bench.asked import Asked
+from locater.bench.batched_steps import batched_steps
+from locater.bench.checks import agreement
+from locater.bench.clip import at_once, in_chunks, make_clip, preset_model
+from locater.bench.fast_paths import Captured, stored_in
+from locater.bench.memory import Setting, checked_ways
+from locater.bench.memory_ways import Way, chunk_length
+from locater.config import preset
+from locater.inference.exported import Array, ExportedModel
+from locater.inference.graphs import graphs_of
+from locater.model.build import build
+from locater.model.locater import Locater
+from locater.model.memory import LocalGlobalMemory, WriteRule
+from locater.worlds.shapes import vocabulary
+
+CPU = torch.device("cpu")
+ASKED = Asked(CPU, "float32", preset="tiny", is_quick=True)
+RULES: tuple[WriteRule, ...] = ("paper", "sum", "compete")
+
+
+def a_setting(rule: WriteRule, digest: bool = False) -> Setting:
+    torch.manual_seed(1)
+    memory = LocalGlobalMemory(32, 24, 20, rule, 2, False, False, digest)
+    with torch.no_grad():
+        for parameter in memory.parameters():  # identities and small gates would hide a wrong order
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return Setting(memory.eval(), tokens=16, width=32, interval=3, lengths=(7,))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("digest", [False, True])
+def test_a_batched_chunk_is_the_frames_one_by_one(rule: WriteRule, digest: bool) -> None:
+    setting = a_setting(rule, digest)
+    kept, checks = checked_ways(ASKED, setting, {"batched": Way.batched(setting.memory)})
+    assert kept.keys() == {"batched"}
+    assert all(check.holds for check in checks), checks
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_memory_that_forgets_to_write_is_not_kept(rule: WriteRule) -> None:
+    setting = a_setting(rule)
+    plain = Way.plain(setting.memory)
+
+    def frozen(values: Tensor, global_cells: Tensor, local_cells: Tensor) -> tuple[Tensor, Tensor]:
+        return plain.steps(values, global_cells, local_cells)[0], local_cells
+
+    kept, checks = checked_ways(ASKED, setting, {"frozen": Way(plain.remember, frozen), "plain": plain})
+    assert kept.keys() == {"plain"}
+    assert [check.name for check in checks if not check.holds] == ["frozen, float32 against float32, local cells"]
+
+
+def test_weights_cast_once_give_autocasts_own_bits() -> None:
+    asked = Asked(CPU, "bfloat16", preset="tiny", is_quick=True)
+    model = preset_model(asked)
+    clip = make_clip(model, 3, 2, CPU)
+    stored = stored_in(model, torch.bfloat16)
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+    assert torch.bfloat16 in {p.dtype for p in stored.parameters()}
+    with asked.computing():
+        assert torch.equal(at_once(model, clip), at_once(stored, clip))
+
+
+def test_the_whole_clip_at_once_is_the_segmenters_chunks() -> None:
+    model = preset_model(ASKED)
+    clip = make_clip(model, 11, 2, CPU)  # more than one chunk, and two frames for the global memory
+    with ASKED.computing():
+        assert agreement("at once", in_chunks(model, clip), at_once(model, clip)).holds
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"memory": {"write": "paper", "heads": 1, "digest": True}},
+        {"memory": {"write": "sum", "local_ratio": 0.0}, "decoder": {"upsampling": "bilinear"}},
+        {"memory": {"global_ratio": 0.0}, "decoder": {"query": "text"}},
+        {"memory": {"global_ratio": 0.0, "local_ratio": 0.0}, "decoder": {"readout": "cosine"}},
+    ],
+)
+def test_batched_steps_are_the_networks_own(changes: dict[str, Any]) -> None:
+    model = build(preset("tiny", {**changes, "text": {"vocabulary": ("word0", "word1", "word2")}}), seed=0).eval()
+    with torch.no_grad():
+        for parameter in model.memory.parameters():  # identities and small gates would hide a wrong order
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    clip = make_clip(model, 5, 2, CPU)
+    clip = replace(clip, tokens=model.text.tokenize(["word0 word1", "word2"]))  # padding of different lengths
+    with torch.inference_mode():
+        words = model.text(clip.tokens)
+        features = model.fuse(model.visual(clip.frames), clip.times, words)
+        first = model.remember(features.stamped[:, ::2], model.start(words))
+        state, logits = first, []
+        for t in range(5):
+            prediction, state = model.step(features.frame(t), words, state)
+            logits.append(prediction.logits)
+        found, after = batched_steps(model, features, words, first)
+    assert agreement("logits", torch.stack(logits, dim=1), found).holds
+    assert agreement("cells", state.local_cells, after.local_cells).holds
+    assert after.frame_index == state.frame_index
+
+
+class InPyTorch(ExportedModel):
+    """An exported network whose graphs are run by PyTorch: what `cpu` asks of one, without half a minute's export."""
+
+    def __init__(self, model: Locater, threads: int) -> None:
+        graphs = graphs_of(model)
+        self.settings = {"graphs": {graph.name: {"inputs": graph.inputs, "outputs": graph.outputs} for graph in graphs}}
+        self._sessions = {graph.name: graph for graph in graphs}
+        first = {"global_cells": model.memory.global_start, "local_cells": model.memory.local_start}
+        self.first_cells = {name: cells.detach().numpy() for name, cells in first.items()}
+        assert threads == torch.get_num_threads()
+
+    def run(self, graph: str, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        names = self.settings["graphs"][graph]
+        found = self._sessions[graph](*(torch.from_numpy(tensors[name]) for name in names["inputs"]))
+        several = found if isinstance(found, tuple) else (found,)
+        return {name: value.numpy() for name, value in zip(names["outputs"], several, strict=True)}
+
+
+def test_the_exported_network_is_fed_as_the_plain_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    model = build(preset("tiny", {"text": {"vocabulary": vocabulary()}}), seed=0).eval()
+    clip = cpu.shapes_clip(model, 11)
+    written: list[Path] = []
+    monkeypatch.setattr(cpu, "export", lambda _, folder: written.append(folder))
+    monkeypatch.setattr(cpu, "ExportedModel", lambda _, threads: InPyTorch(model, threads))
+    with torch.inference_mode():
+        found = cpu.exported_run(model, clip, tmp_path)()
+        assert agreement("exported", in_chunks(model, clip), found).holds
+    assert written == [tmp_path / "onnx"]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "holds"),
+    [
+        (torch.tensor([1.0, 2.0]), True),
+        (torch.tensor([1.0, 2.00001]), True),
+        (torch.tensor([1.0, 2.1]), False),
+        (torch.tensor([1.0, torch.nan]), False),
+        (torch.tensor([1.0, 2.0, 0.0]), False),
+    ],
+)
+def test_agreement_is_relative_and_never_of_nan_or_other_shapes(candidate: Tensor, holds: bool) -> None:
+    assert agreement("it", torch.tensor([1.0, 2.0]), candidate).holds is holds
+
+
+@pytest.mark.parametrize(("frames", "length"), [(15, 15), (80, 40), (100, 50), (300, 60), (10_000, 50), (1, 1)])
+def test_chunks_divide_the_video(frames: int, length: int) -> None:
+    assert chunk_length(frames) == length
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_captured_clip_is_the_plain_one() -> None:
+    def double(values: Tensor) -> tuple[Tensor]:
+        return (2 * values.sin(),)
+
+    first, second = torch.rand(2, 100, device="cuda")
+    captured = Captured(double, first)
+    for values in (first, second):
+        assert torch.equal(captured(values)[0], double(values)[0])
