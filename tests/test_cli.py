@@ -174,7 +174,9 @@ def test_presets_are_listed_and_printed_whole(run: Run) -> None:
     printed = run("presets", "paper")
     assert (printed.code, printed.err) == (0, "")
     assert yaml.safe_load(printed.out) == json.loads(preset("paper").model_dump_json())
-    assert run("presets", "papier").error.startswith("Error: There is no preset 'papier'; the presets are default, paper,")
+    assert run("presets", "papier").error.startswith(
+        "Error: There is no preset 'papier'; the presets are default, paper,"
+    )
 
 
 # ---- What it does ----------------------------------------------------------------------------------------------------

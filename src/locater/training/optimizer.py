@@ -11,7 +11,8 @@ from locater.errors import LocaterError
 from locater.model.locater import Locater
 
 _ENCODER_BLOCK = re.compile(r"visual\.blocks\.(\d+)\.")
-_NEW_PART = re.compile(r"visual\.(what\.|where\.)?(projection|place|early_stem|early_embedding)\.")  # of a pretrained encoder
+# Of a pretrained encoder, what was not pretrained.
+_NEW_PART = re.compile(r"visual\.(what\.|where\.)?(projection|place|early_stem|early_embedding)\.")
 
 
 def make_optimizer(model: Locater, config: TrainingConfig) -> torch.optim.Optimizer:
@@ -46,7 +47,7 @@ def _rate_of_part(name: str, config: TrainingConfig) -> float:
 
 
 def rate_scale(name: str, model: Locater, config: TrainingConfig) -> float:
-    """How much slower than the rest a parameter learns: parts by `rates`, pretrained encoders, their lower blocks more."""
+    """How much slower than the rest a parameter learns: parts by `rates`, pretrained encoders, lower blocks more."""
     return _rate_of_part(name, config) * _encoder_rate(name, model, config)
 
 
