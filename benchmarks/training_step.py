@@ -11,7 +11,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import repeat
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from locater.config import parse_changes, preset, training_stages
 from locater.model.build import build
+from locater.training.ahead import BatchesAhead
 from locater.training.command import with_vocabulary
 from locater.training.sources import open_data
 from locater.training.trainer import Trainer
@@ -30,15 +31,16 @@ STEPS_COMPARED = 4
 STEPS_TIMED = 10
 
 
-def made(settings: list[str], cuda_graph: bool) -> tuple[Trainer, Iterator[BatchPlan]]:
-    """A trainer, and the same plan for ever."""
+def made(settings: list[str], cuda_graph: bool) -> tuple[Trainer, BatchesAhead, BatchPlan]:
+    """A trainer, the batches of one plan for ever, and that plan."""
     changes = parse_changes([*settings, f"training.cuda_graph={str(cuda_graph).lower()}", "training.flip=0.0"])
     config, training = preset("shapes", changes), training_stages("shapes", changes)[-1]
     data = open_data("shapes", config.image_size, training, config.memory.interval)
     model = build(with_vocabulary(config, data.words()), seed=0)
     trainer = Trainer(model, data, training, Path(tempfile.mkdtemp()))
     trainer.model.train()
-    return trainer, repeat(data.plan(range(training.batch_size), 1.0))
+    plan = data.plan(range(training.batch_size), 1.0)
+    return trainer, trainer.batches(repeat(plan), 0), plan
 
 
 def milliseconds(work: Callable[[], object], times: int) -> float:
@@ -72,17 +74,16 @@ def main() -> int:
     times: dict[bool, float] = {}
     operations = frames = 0
     for is_graphed in (False, True):
-        trainer, plans = made(settings, is_graphed)
-        losses[is_graphed] = [float(trainer._step(plans, step)["loss"]) for step in range(STEPS_COMPARED)]
+        trainer, batches, plan = made(settings, is_graphed)
+        losses[is_graphed] = [float(trainer._step(batches, step)["loss"]) for step in range(STEPS_COMPARED)]
         if not is_graphed:
             with FlopCounterMode(display=False) as counter:
-                trainer._step(plans, STEPS_COMPARED)
+                trainer._step(batches, STEPS_COMPARED)
             operations = counter.get_total_flops()
-            plan = next(plans)
             frames = plan.indices.numel()
             drawn = milliseconds(lambda: trainer.data.draw(plan, trainer.accelerator.device), 5)  # noqa: B023
             print(f"drawing: {1e3 * frames / drawn:,.0f} frames/s at {trainer.model.config.image_size} pixels")
-        times[is_graphed] = milliseconds(lambda: trainer._step(plans, STEPS_COMPARED), STEPS_TIMED)  # noqa: B023
+        times[is_graphed] = milliseconds(lambda: trainer._step(batches, STEPS_COMPARED), STEPS_TIMED)  # noqa: B023
     rate = matrix_rate()
     print(f"matrix ceiling: {rate / 1e12:.0f} TFLOP/s; a step: {operations / 1e12:.2f} TFLOP over {frames} frames")
     for is_graphed, name in ((False, "op by op"), (True, "captured")):

@@ -21,6 +21,7 @@ from locater.model.memory import MaskEmbedding, WriteController
 from locater.model.transformer import EncoderBlock
 from locater.model.visual.early_stem import EarlyStem
 from locater.records import Batch, Tokens
+from locater.training.ahead import BatchesAhead
 from locater.training.average import WeightAverage
 from locater.training.data import TrainingData, mirrored, training_plans
 from locater.training.graph import GraphedLosses
@@ -111,11 +112,12 @@ class Trainer:
             self.accelerator.num_processes,
             self.workers,
         )
+        batches = self.batches(plans, first_step)
         scores: dict[str, float] = {}
         started_at, mark = time.monotonic(), first_step
         self.model.train()
         for step in range(first_step, self.steps):
-            terms = self._step(plans, step)
+            terms = self._step(batches, step)
             done = step + 1
             if listen is not None and self.accelerator.is_main_process and (done % 10 == 0 or done == self.steps):
                 speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
@@ -131,17 +133,24 @@ class Trainer:
         self.accelerator.end_training()
         return scores
 
-    def _step(self, plans: Iterator[Any], step: int) -> dict[str, torch.Tensor]:
+    def batches(self, plans: Iterator[Any], first_step: int) -> BatchesAhead:
+        """The batches of plans that begin with those of `first_step`."""
+        return BatchesAhead(plans, self._prepared, first_step * self.config.accumulate, self.accelerator.device)
+
+    def _prepared(self, plan: Any, number: int) -> tuple[Batch, Tokens]:
+        """A micro-batch by its number among this process's own, some of its clips mirrored, and its tokens."""
+        draw = self.seed * 10**8 + number * self.accelerator.num_processes + self.accelerator.process_index
+        batch = mirrored(self.data.draw(plan, self.accelerator.device), draw, self.config.flip)
+        return batch, self.model.read(batch.expressions)
+
+    def _step(self, batches: BatchesAhead, step: int) -> dict[str, torch.Tensor]:
         """One optimiser step over all micro-batches; the last one's loss terms."""
         scale = self.rate(step)
         for group, full in zip(self.optimizer.param_groups, self.full_rates, strict=True):
             group["lr"] = full * scale
         terms: dict[str, torch.Tensor] = {}
-        for micro in range(self.config.accumulate):
-            number = (step * self.config.accumulate + micro) * self.accelerator.num_processes
-            batch = self.data.draw(next(plans), self.accelerator.device)
-            batch = mirrored(batch, self.seed * 10**8 + number + self.accelerator.process_index, self.config.flip)
-            tokens = self.model.read(batch.expressions)
+        for _ in range(self.config.accumulate):
+            batch, tokens = batches.take()
             with self.accelerator.accumulate(self.wrapped):
                 if self.graphed is not None:
                     terms = self.graphed(batch, tokens)
@@ -154,6 +163,7 @@ class Trainer:
                 self.wrapped_optimizer.zero_grad(set_to_none=self.graphed is None)
         if self.average is not None:
             self.average.update(self.model, step)
+        batches.look_ahead()  # the GPU is busy with what was asked of it above
         return {name: value.detach() for name, value in terms.items()}
 
     def _losses(self, batch: Batch, tokens: Tokens) -> dict[str, torch.Tensor]:
