@@ -133,13 +133,10 @@ def _sam2_video(is_quick: bool, device: torch.device, dtype: torch.dtype) -> Bui
     return _built(on, side, model)
 
 
-def _tracked_by_sam2(model: Any, video: Tensor) -> Tensor:
-    """Masks of the object in a box of the first frame; all frames go through the image encoder in one batch."""
-    from transformers import Sam2VideoInferenceSession
-
-    count, _, side, _ = video.shape
-    open_session: Any = Sam2VideoInferenceSession  # its types ask for a FloatTensor, also in other precisions
-    session = open_session(
+def _session(kind: Any, video: Tensor, **more: Any) -> Any:
+    """A session of SAM 2 or 3 over a video; `kind` is Any, as its types ask for a FloatTensor in every precision."""
+    side = video.shape[-1]
+    return kind(
         video=video,
         video_height=side,
         video_width=side,
@@ -147,8 +144,16 @@ def _tracked_by_sam2(model: Any, video: Tensor) -> Tensor:
         inference_state_device=video.device,
         video_storage_device=video.device,
         dtype=video.dtype,
-        max_vision_features_cache_size=count,
+        **more,
     )
+
+
+def _tracked_by_sam2(model: Any, video: Tensor) -> Tensor:
+    """Masks of the object in a box of the first frame; all frames go through the image encoder in one batch."""
+    from transformers import Sam2VideoInferenceSession
+
+    count, _, side, _ = video.shape
+    session = _session(Sam2VideoInferenceSession, video, max_vision_features_cache_size=count)
     seen = model.get_image_features(video)
     for t in range(count):
         session.cache.cache_vision_features(
@@ -187,17 +192,8 @@ def _tracked_by_sam3(model: Any, video: Tensor) -> Tensor:
     """Masks of one object that is asked for by a sentence; frame by frame, since its code takes one at a time."""
     from transformers import Sam3VideoInferenceSession
 
-    count, _, side, _ = video.shape
-    open_session: Any = Sam3VideoInferenceSession  # its types ask for a FloatTensor, also in other precisions
-    session = open_session(
-        video=video,
-        video_height=side,
-        video_width=side,
-        inference_device=video.device,
-        inference_state_device=video.device,
-        video_storage_device=video.device,
-        dtype=video.dtype,
-    )
+    count = len(video)
+    session = _session(Sam3VideoInferenceSession, video)
     prompt = session.add_prompt("a sentence")
     numbers = torch.tensor([[*range(300, 322)]], device=video.device)
     session.prompt_input_ids[prompt] = numbers

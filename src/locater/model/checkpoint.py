@@ -88,14 +88,13 @@ def load_strictly(model: torch.nn.Module, path: Path) -> None:
     model.load_state_dict(tensors)
 
 
-def load_what_fits(model: torch.nn.Module, path: Path) -> list[str]:
-    """Fill `model` with what a safetensors file has for it; the names that it leaves as they are."""
+def load_what_fits(model: torch.nn.Module, path: Path) -> None:
+    """Fill `model` with what a safetensors file has for it; the rest stays as it is."""
     tensors, own = _tensors(path), model.state_dict()
     fitting = {name: value for name, value in tensors.items() if name in own and own[name].shape == value.shape}
     if not fitting:
         raise LocaterError(f"{path} has nothing for this network; begin with a checkpoint of the same preset.")
     model.load_state_dict(own | fitting)
-    return sorted(own.keys() - fitting.keys())
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:

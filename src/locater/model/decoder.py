@@ -122,9 +122,10 @@ class ReferringDecoder(nn.Module):
         """V_t and G_t (B, P, D), the memories and the words to logits on the patch grid or finer."""
         query, attention = self.query(values, global_cells, local_cells, words)
         logits = rearrange(self.readout(context, query), "b (r c) -> b r c", r=grid[0])
-        if self.upsampler is not None:
-            is_fine = self.is_fine
-            logits = self.upsampler(context, query, logits, early) if is_fine else self.upsampler.coarse_gain * logits
+        if self.upsampler is not None and self.is_fine:
+            logits = self.upsampler(context, query, logits, early)
+        elif self.upsampler is not None:
+            logits = self.upsampler.coarse_gain * logits
         return FramePrediction(logits, attention, context)
 
 

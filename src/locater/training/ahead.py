@@ -1,13 +1,12 @@
 """The next batch, prepared while the GPU still works on the one before it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from locater.records import Batch, Tokens
+from locater.training.graph import tensors_of
 
 Ready = tuple[Batch, Tokens]
 
@@ -39,7 +38,7 @@ class BatchesAhead:
             current = torch.cuda.current_stream()
             current.wait_stream(self._stream)
             for record in ready:
-                for tensor in _tensors(record):
+                for tensor in tensors_of(record).values():
                     tensor.record_stream(current)
         return ready
 
@@ -53,8 +52,3 @@ class BatchesAhead:
         with torch.cuda.stream(self._stream):  # None: no other stream
             self._next = self._prepare(plan, self._number)
         self._number += 1
-
-
-def _tensors(record: Batch | Tokens) -> list[Tensor]:
-    values = [getattr(record, field.name) for field in fields(record)]
-    return [value for value in values if isinstance(value, Tensor)]

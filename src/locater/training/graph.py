@@ -53,16 +53,17 @@ class GraphedLosses:
 
 
 def _cloned(record: _RecordT) -> _RecordT:
-    tensors: dict[str, Any] = {name: tensor.clone() for name, tensor in _tensors(record).items()}
+    tensors: dict[str, Any] = {name: tensor.clone() for name, tensor in tensors_of(record).items()}
     return replace(record, **tensors)
 
 
 def _copy(source: Batch | Tokens, target: Batch | Tokens) -> None:
-    theirs = _tensors(target)
-    for name, tensor in _tensors(source).items():
+    theirs = tensors_of(target)
+    for name, tensor in tensors_of(source).items():
         theirs[name].copy_(tensor)
 
 
-def _tensors(record: Batch | Tokens) -> dict[str, Tensor]:
+def tensors_of(record: Batch | Tokens) -> dict[str, Tensor]:
+    """The record's tensors by name; what it holds beside them is left out."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}
     return {name: value for name, value in values.items() if isinstance(value, Tensor)}
