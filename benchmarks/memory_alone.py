@@ -53,7 +53,8 @@ class TokenReader(nn.Module):
         stamped = self.memory.stamp(values, times, (SIDE, SIDE))
         global_cells, local_cells = self.memory.start(len(tokens))
         global_cells = self.memory.write_global(stamped, global_cells)
-        context = self.memory.read(values[:, asked], stamped[:, asked], global_cells, local_cells)
+        remembered = self.memory.read_global(values, stamped, global_cells)
+        context = self.memory.read(remembered[:, asked], stamped[:, asked], local_cells)
         return self.mark(context).squeeze(-1)  # type: ignore[no-any-return]
 
 

@@ -23,7 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from locater.config import ModelConfig, preset
-from locater.model.memory import LocalGlobalMemory, WriteRule
+from locater.model.memory import LocalGlobalMemory, LocalWrites, WriteRule
 
 LIMIT = 100e6  # bytes
 RULES: tuple[WriteRule, ...] = ("paper", "sum", "compete")
@@ -88,8 +88,14 @@ def writes(config: ModelConfig, device: str) -> dict[str, Write]:
     grid = (config.grid, config.grid)
     return {
         "global": lambda: memory.write_global(values, global_cells),
-        "local": lambda: memory.write_local(values[:, 0], soft_mask, grid, local_cells),
+        "local": lambda: memory.write_local(_prepared(memory, values), 0, soft_mask, grid, local_cells),
     }
+
+
+def _prepared(memory: LocalGlobalMemory, projected: Tensor) -> LocalWrites:
+    writes = memory.prepare_local(projected)
+    assert writes is not None
+    return writes
 
 
 def literal_elements(config: ModelConfig, name: str) -> int:

@@ -1,9 +1,7 @@
 """What runs faster gives the same, and what gives something else is found out."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -11,7 +9,6 @@ from torch import Tensor
 
 from locater.bench import cpu
 from locater.bench.asked import Asked
-from locater.bench.batched_steps import batched_steps
 from locater.bench.checks import agreement
 from locater.bench.clip import at_once, in_chunks, make_clip, preset_model
 from locater.bench.fast_paths import Captured, stored_in
@@ -41,17 +38,17 @@ def a_setting(rule: WriteRule, digest: bool = False) -> Setting:
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("digest", [False, True])
-def test_a_batched_chunk_is_the_frames_one_by_one(rule: WriteRule, digest: bool) -> None:
+def test_a_chunk_is_the_frames_one_by_one(rule: WriteRule, digest: bool) -> None:
     setting = a_setting(rule, digest)
-    kept, checks = checked_ways(ASKED, setting, {"batched": Way.batched(setting.memory)})
-    assert kept.keys() == {"batched"}
+    kept, checks = checked_ways(ASKED, setting, {"chunks": Way.of(setting.memory)})
+    assert kept.keys() == {"chunks"}
     assert all(check.holds for check in checks), checks
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_memory_that_forgets_to_write_is_not_kept(rule: WriteRule) -> None:
     setting = a_setting(rule)
-    plain = Way.plain(setting.memory)
+    plain = Way.of(setting.memory)
 
     def frozen(values: Tensor, global_cells: Tensor, local_cells: Tensor) -> tuple[Tensor, Tensor]:
         return plain.steps(values, global_cells, local_cells)[0], local_cells
@@ -77,37 +74,6 @@ def test_the_whole_clip_at_once_is_the_segmenters_chunks() -> None:
     clip = make_clip(model, 11, 2, CPU)  # more than one chunk, and two frames for the global memory
     with ASKED.computing():
         assert agreement("at once", in_chunks(model, clip), at_once(model, clip)).holds
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"memory": {"write": "paper", "heads": 1, "digest": True}},
-        {"memory": {"write": "sum", "local_ratio": 0.0}, "decoder": {"upsampling": "bilinear"}},
-        {"memory": {"global_ratio": 0.0}, "decoder": {"query": "text"}},
-        {"memory": {"global_ratio": 0.0, "local_ratio": 0.0}, "decoder": {"readout": "cosine"}},
-    ],
-)
-def test_batched_steps_are_the_networks_own(changes: dict[str, Any]) -> None:
-    model = build(preset("tiny", {**changes, "text": {"vocabulary": ("word0", "word1", "word2")}}), seed=0).eval()
-    with torch.no_grad():
-        for parameter in model.memory.parameters():  # identities and small gates would hide a wrong order
-            parameter.add_(0.1 * torch.randn_like(parameter))
-    clip = make_clip(model, 5, 2, CPU)
-    clip = replace(clip, tokens=model.text.tokenize(["word0 word1", "word2"]))  # padding of different lengths
-    with torch.inference_mode():
-        words = model.text(clip.tokens)
-        features = model.fuse(model.visual(clip.frames), clip.times, words)
-        first = model.remember(features.stamped[:, ::2], model.start(words))
-        state, logits = first, []
-        for t in range(5):
-            prediction, state = model.step(features.frame(t), words, state)
-            logits.append(prediction.logits)
-        found, after = batched_steps(model, features, words, first)
-    assert agreement("logits", torch.stack(logits, dim=1), found).holds
-    assert agreement("cells", state.local_cells, after.local_cells).holds
-    assert after.frame_index == state.frame_index
 
 
 class InPyTorch(ExportedModel):

@@ -12,7 +12,7 @@ def test_visual_query_is_eq_9_and_10() -> None:
     query = QueryEmbedding(8, "visual")
     values, global_cells, local_cells = torch.randn(2, 4, 8), torch.randn(2, 6, 8), torch.randn(2, 5, 8)
     words = words_of(torch.randn(2, 5, 8), [5, 3])
-    vector, attention = query(values, global_cells, local_cells, words)
+    attention = query.ask(values[:, None], global_cells, words).at(0, local_cells).softmax(-1)
     for b, length in enumerate([5, 3]):
         context = torch.cat([values[b].mean(0), global_cells[b].mean(0), local_cells[b].mean(0)])
         w_1, w_2 = query.from_context.weight.T, query.from_words.weight.T
@@ -21,7 +21,6 @@ def test_visual_query_is_eq_9_and_10() -> None:
         expected = torch.softmax((context @ w_1) @ (real @ w_2).T, dim=0)
         torch.testing.assert_close(attention[b, :length], expected, rtol=1e-5, atol=1e-6)
         assert attention[b, length:].eq(0).all()
-        torch.testing.assert_close(vector[b], expected @ real, rtol=1e-5, atol=1e-5)
 
 
 def test_text_query_looks_at_words_alone() -> None:
@@ -29,10 +28,13 @@ def test_text_query_looks_at_words_alone() -> None:
     query = QueryEmbedding(8, "text")
     words = words_of(torch.randn(1, 5, 8), [4])
     cells = torch.randn(1, 6, 8)
-    ours = query(torch.randn(1, 4, 8), cells, cells, words)
-    theirs = query(torch.randn(1, 4, 8), cells * 2, cells * 3, words)
-    assert torch.equal(ours[0], theirs[0])
-    torch.testing.assert_close(ours[1].sum(), torch.tensor(1.0))
+    ours = query.ask(torch.randn(1, 2, 4, 8), cells, words).at(1, cells)
+    theirs = query.ask(torch.randn(1, 2, 4, 8), cells * 2, words).at(1, cells * 3)
+    assert torch.equal(ours, theirs)
+    real = words.features[0, :4]
+    expected = (real.mean(0) @ query.from_context.weight.T) @ (real @ query.from_words.weight.T).T
+    torch.testing.assert_close(ours[0, :4], expected, rtol=1e-5, atol=1e-6)
+    assert ours[0, 4] == -torch.inf
 
 
 def test_readouts_are_their_formulas() -> None:
@@ -51,9 +53,10 @@ def test_fine_readout_has_the_finest_early_maps_size_and_sees_it() -> None:
     upsampler = FineUpsampler(8, 4, early_channels=(2, 3))
     context, query, coarse = torch.randn(2, 4, 8), torch.randn(2, 8), torch.randn(2, 2, 2)
     early = [torch.randn(1, 2, 8, 8), torch.randn(1, 3, 4, 4)]  # one set for both expressions
-    logits = upsampler(context, query, coarse, early)
+    logits = upsampler(context, query, coarse, upsampler.prepare(early))
     assert logits.shape == (2, 8, 8)
-    assert not torch.equal(upsampler(context, query, coarse, [early[0] * 2, early[1]]), logits)
+    other = upsampler.prepare([torch.randn(1, 2, 8, 8), early[1]])
+    assert not torch.equal(upsampler(context, query, coarse, other), logits)
 
 
 def test_the_fine_readout_is_its_layers_one_after_another() -> None:
@@ -73,16 +76,18 @@ def test_the_fine_readout_is_its_layers_one_after_another() -> None:
         x = F.gelu(F.conv2d(x, w[f"stages.{stage}.3.weight"], w[f"stages.{stage}.3.bias"], padding=1))
     base = F.interpolate(coarse[None], size=(8, 8), mode="bilinear", align_corners=False)[0]
     expected = F.conv2d(x, w["out.weight"], w["out.bias"], padding=1)[0] + 8**-0.5 * base
-    torch.testing.assert_close(upsampler(context, query, coarse, [fine, middle]), expected, rtol=1e-5, atol=1e-5)
+    found = upsampler(context, query, coarse, upsampler.prepare([fine, middle]))
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_the_decoder_without_upsampler_stays_on_the_patch_grid() -> None:
     decoder = ReferringDecoder(QueryEmbedding(8, "visual"), PatchReadout(8, "product"), None)
-    cells = torch.zeros(1, 0, 8)
-    values = torch.randn(1, 6, 8)
-    words = words_of(torch.randn(1, 5, 8), [2])
-    prediction = decoder(values, values, cells, cells, words, [], (2, 3))
-    query = decoder.query(values, cells, cells, words)[0][0]
+    values, features = torch.randn(1, 6, 8), torch.randn(1, 5, 8)
+    word_logits = torch.tensor([[1.0, 2.0, -torch.inf, -torch.inf, -torch.inf]])
+    prediction = decoder(values, word_logits, features, (), (2, 3))
+    attention = torch.softmax(torch.tensor([1.0, 2.0]), dim=0)
+    torch.testing.assert_close(prediction.word_attention[0], torch.cat([attention, torch.zeros(3)]))
+    query = attention @ features[0, :2]
     torch.testing.assert_close(prediction.logits[0], (values[0] @ query).view(2, 3))  # row by row
 
 

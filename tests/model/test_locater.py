@@ -73,6 +73,33 @@ def test_the_unrolled_forward_is_the_step_frame_by_frame() -> None:
     assert state.frame_index == 3
 
 
+@pytest.mark.parametrize("changes", VARIANTS[:14], ids=[str(changes) for changes in VARIANTS[:14]])
+@pytest.mark.parametrize("is_fine", [True, False])
+@torch.no_grad()
+def test_a_chunks_steps_are_the_frames_one_by_one(changes: dict[str, object], is_fine: bool) -> None:
+    """Also from the middle of a chunk, and for several sentences on one clip."""
+    model = tiny(**changes)
+    model.decoder.is_fine = is_fine
+    for parameter in model.memory.parameters():  # identities and small gates would hide a wrong order
+        parameter.add_(0.1 * torch.randn_like(parameter))
+    frames, times = clip(4)
+    words = model.text(model.read(["the dog on the left", "a dog", "the dog", "the left dog"]))
+    for clips in (1, 2):
+        features = model.fuse(model.visual(frames[:clips]), times[:clips], words)
+        start = model.remember(features.stamped[:, ::2], model.start(words))
+        predictions, states = model.steps(features, words, start)
+        assert [state.frame_index for state in states] == [1, 2, 3, 4]
+        state = start
+        for t in range(4):
+            alone, state = model.step(features.frame(t), words, state)
+            for name in ("logits", "word_attention", "context"):
+                torch.testing.assert_close(getattr(predictions[t], name), getattr(alone, name), rtol=1e-4, atol=1e-4)
+            torch.testing.assert_close(states[t].local_cells, state.local_cells, rtol=1e-4, atol=1e-4)
+        rest, last = model.steps(features, words, states[1], first=2)
+        assert all(torch.equal(ours.logits, theirs.logits) for ours, theirs in zip(rest, predictions[2:], strict=True))
+        assert torch.equal(last[-1].local_cells, states[-1].local_cells) and last[-1].frame_index == 4
+
+
 def test_without_global_frames_the_clips_own_are_remembered() -> None:
     model = tiny()
     frames, times = clip()
@@ -119,8 +146,9 @@ def test_other_input_sizes_keep_the_number_of_cells() -> None:
 def test_the_mask_feeds_back_into_the_local_memory() -> None:
     model = tiny(decoder={"upsampling": "bilinear", "readout": "product"})
     cells = model.memory.start(1)[1]
-    projected = torch.randn(1, 64, 32)
-    empty, full = (model.memory.write_local(projected, torch.full((1, 8, 8), v), (8, 8), cells) for v in (0.0, 1.0))
+    writes = model.memory.prepare_local(torch.randn(1, 1, 64, 32))
+    assert writes
+    empty, full = (model.memory.write_local(writes, 0, torch.full((1, 8, 8), v), (8, 8), cells) for v in (0.0, 1.0))
     assert (empty - full).abs().max() > 1e-4
 
 

@@ -53,6 +53,13 @@ def literal_write(controller: WriteController, values: Tensor, cells: Tensor) ->
     return F.layer_norm(written, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
 
 
+def written(controller: WriteController, values: torch.Tensor, cells: torch.Tensor) -> torch.Tensor:
+    """The cells after one frame's values (B, P, D)."""
+    keyed = controller.keyed(controller.from_values(values))
+    after: torch.Tensor = controller(keyed, controller.keyed_map(controller.from_summary.weight), cells)
+    return after
+
+
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=40, deadline=None)
 @given(batch=sizes, patches=sizes, count=sizes, width=sizes, heads=st.integers(1, 3), seed=st.integers(0, 2**31))
@@ -64,7 +71,7 @@ def test_factorised_write_and_gradient_equal_the_literal_equation(
     torch.nn.init.normal_(controller.gate.weight)
     values = torch.randn(batch, patches, width * heads, dtype=torch.float64, requires_grad=True)
     cells = torch.randn(batch, count, width * heads, dtype=torch.float64, requires_grad=True)
-    fast = controller(controller.from_values(values), cells)
+    fast = written(controller, values, cells)
     literal = literal_write(controller, values, cells)
     torch.testing.assert_close(fast, literal, rtol=1e-10, atol=1e-10)
 
@@ -85,10 +92,10 @@ def test_a_compiled_write_is_the_plain_one(rule: WriteRule) -> None:
     """For a batch of one, Inductor's attention patterns turned the competition over cells into one over patches."""
     torch.manual_seed(0)
     controller = WriteController(64, rule, heads=2)
-    projected, cells = torch.randn(1, 24, 64), torch.randn(1, 40, 64)
+    given = torch.randn(1, 24, 128), torch.randn(128, 64), torch.randn(1, 40, 64)
     with torch.no_grad():
-        plain = controller(projected, cells)
-        compiled = torch.compile(controller, dynamic=False)(projected, cells)
+        plain = controller(*given)
+        compiled = torch.compile(controller, dynamic=False)(*given)
     torch.testing.assert_close(compiled, plain, rtol=1e-4, atol=1e-5)
 
 
@@ -99,7 +106,7 @@ def test_local_write_is_eq_6_with_one_matrix_over_frame_mask_and_memory() -> Non
     values = torch.randn(2, 4, 8, dtype=torch.float64)
     soft_mask = torch.rand(2, 2, 2, dtype=torch.float64)
     cells = memory.start(2)[1]
-    embedded = memory.mask_embedding(soft_mask, (2, 2))
+    embedded = memory.mask_embedding(soft_mask, (2, 2), *last_layer(memory.mask_embedding))
     w_c = torch.cat(
         [memory.local_write.from_values.weight, memory.from_mask.weight, memory.local_write.from_summary.weight], dim=1
     )
@@ -107,8 +114,25 @@ def test_local_write_is_eq_6_with_one_matrix_over_frame_mask_and_memory() -> Non
     c = torch.cat([values, embedded, cells.mean(1, keepdim=True).expand(-1, 4, -1)], dim=-1) @ w_c.T
     o = torch.einsum("bpd,de,bne->bnp", c, memory.local_write.gate.weight.T, cells).sigmoid()[..., None]
     literal = (o * c[:, None] + (1 - o) * cells[:, :, None]).mean(2)
-    fast = memory.write_local(memory.project_local(values[:, None])[:, 0], soft_mask, (2, 2), cells)
+    writes = memory.prepare_local(memory.project_local(values[:, None]))
+    assert writes
+    fast = memory.write_local(writes, 0, soft_mask, (2, 2), cells)
     torch.testing.assert_close(fast, literal, rtol=1e-12, atol=1e-12)
+
+
+def last_layer(embedding: MaskEmbedding) -> tuple[torch.Tensor, torch.Tensor]:
+    """Its own last convolution, nothing after it."""
+    last = embedding.layers[2]
+    assert isinstance(last, torch.nn.Conv2d) and last.bias is not None
+    return last.weight, last.bias
+
+
+def read(
+    memory: LocalGlobalMemory, values: torch.Tensor, global_cells: torch.Tensor, local_cells: torch.Tensor
+) -> torch.Tensor:
+    """G_t of one frame (B, P, D)."""
+    remembered = memory.read_global(values[:, None], values[:, None], global_cells)[:, 0]
+    return memory.read(remembered, values, local_cells)
 
 
 def test_read_is_eq_7_and_8() -> None:
@@ -118,21 +142,21 @@ def test_read_is_eq_7_and_8() -> None:
     expected = values
     for cells in (global_cells, local_cells):
         expected = expected + (values @ cells.mT / math.sqrt(8)).softmax(-1) @ cells
-    torch.testing.assert_close(memory.read(values, values, global_cells, local_cells), expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(read(memory, values, global_cells, local_cells), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_a_digest_sees_both_reads_and_is_there_without_memory_too() -> None:
     torch.manual_seed(0)
     memory = LocalGlobalMemory(8, 6, 5, "compete", 1, time_embedding=False, place_embedding=False, digest=True)
     values, global_cells, local_cells = torch.randn(2, 4, 8), torch.randn(2, 6, 8), torch.randn(2, 5, 8)
-    context = memory.read(values, values, global_cells, local_cells)
+    context = read(memory, values, global_cells, local_cells)
     for changed in (
-        memory.read(values, values, torch.randn(2, 6, 8), local_cells),
-        memory.read(values, values, global_cells, torch.randn(2, 5, 8)),
+        read(memory, values, torch.randn(2, 6, 8), local_cells),
+        read(memory, values, global_cells, torch.randn(2, 5, 8)),
     ):
         assert (changed - context).abs().max() > 1e-3
     none = LocalGlobalMemory(8, 0, 0, "compete", 1, time_embedding=False, place_embedding=False, digest=True)
-    alone = none.read(values, values, *none.start(2))
+    alone = read(none, values, *none.start(2))
     torch.testing.assert_close(alone.mean(-1), torch.zeros(2, 4), atol=1e-5, rtol=0)  # a last LayerNorm: it was there
     assert not torch.allclose(alone, values)
 
@@ -142,8 +166,8 @@ def test_an_absent_memory_reads_nothing_and_sums_up_to_zeros() -> None:
     global_cells, local_cells = memory.start(3)
     assert global_cells.shape == local_cells.shape == (3, 0, 8)
     values = torch.randn(3, 4, 8)
-    assert torch.equal(memory.read(values, values, global_cells, local_cells), values)
-    assert torch.equal(memory.write_local(values, torch.rand(3, 2, 2), (2, 2), local_cells), local_cells)
+    assert torch.equal(read(memory, values, global_cells, local_cells), values)
+    assert memory.prepare_local(values[:, None]) is None
     assert torch.equal(memory.write_global(values[:, None], global_cells), global_cells)
     assert torch.equal(summary(global_cells), torch.zeros(3, 8))
     assert {name for name, _ in memory.named_parameters()} == {"global_start", "local_start"}
@@ -155,7 +179,8 @@ def test_mask_embedding_pools_a_fine_mask_to_the_patch_grid() -> None:
     assert memory.mask_embedding
     coarse = torch.rand(2, 3, 4)
     fine = coarse.repeat_interleave(4, 1).repeat_interleave(4, 2)
-    torch.testing.assert_close(memory.mask_embedding(fine, (3, 4)), memory.mask_embedding(coarse, (3, 4)))
+    last = last_layer(memory.mask_embedding)
+    torch.testing.assert_close(memory.mask_embedding(fine, (3, 4), *last), memory.mask_embedding(coarse, (3, 4), *last))
 
 
 def test_mask_embedding_is_two_convolutions_over_the_soft_mask() -> None:
@@ -165,7 +190,11 @@ def test_mask_embedding_is_two_convolutions_over_the_soft_mask() -> None:
     soft_mask = torch.rand(2, 3, 4)
     hidden = F.gelu(F.conv2d(soft_mask[:, None], first.weight, first.bias, padding=1))  # type: ignore[arg-type]
     expected = F.conv2d(hidden, second.weight, second.bias, padding=1)  # type: ignore[arg-type]
-    torch.testing.assert_close(embedding(soft_mask, (3, 4))[1, 5], expected[1, :, 1, 1], rtol=1e-5, atol=1e-6)
+    found = embedding(soft_mask, (3, 4), *last_layer(embedding))
+    torch.testing.assert_close(found[1, 5], expected[1, :, 1, 1], rtol=1e-5, atol=1e-6)
+    linear = torch.randn(5, 8)
+    found = embedding(soft_mask, (3, 4), *embedding.followed_by(linear))
+    torch.testing.assert_close(found[1, 5], linear @ expected[1, :, 1, 1], rtol=1e-5, atol=1e-5)
 
 
 def test_time_embedding_tells_times_apart_and_ignores_an_unknown_fraction() -> None:
@@ -189,7 +218,7 @@ def test_competing_patches_are_neither_lost_nor_diluted() -> None:
             values = torch.zeros(1, patches, 32)
             odd = values.clone()
             odd[:, 0] = 5 * torch.randn(32)
-            change = controller(controller.from_values(odd), cells) - controller(controller.from_values(values), cells)
+            change = written(controller, odd, cells) - written(controller, values, cells)
             moved[rule, patches] = change.norm().item()
     assert moved["paper", 400] < 0.05 * moved["paper", 4]
     assert moved["compete", 400] > 0.2 * moved["compete", 4]

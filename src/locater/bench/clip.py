@@ -7,13 +7,12 @@ import torch
 from torch import Tensor
 
 from locater.bench.asked import Asked
-from locater.bench.batched_steps import batched_steps
 from locater.bench.fast_paths import Captured
 from locater.config import ModelConfig, preset
 from locater.inference.segmenter import CHUNK_FRAMES, THRESHOLD
 from locater.model.build import build
 from locater.model.locater import ClipFeatures, Locater
-from locater.records import Tokens, VideoState, Words
+from locater.records import Tokens, Words
 from locater.video.transforms import resize_soft
 
 WORDS = 20  # section 4.2, runtime analysis: "a text sequence of 20 words length"
@@ -27,9 +26,6 @@ class DeviceClip:
     frames: Tensor  # (1, T, 3, S, S) in [0, 1]
     times: Tensor  # (1, T, 2)
     tokens: Tokens
-
-
-Segment = Callable[[Locater, DeviceClip], Tensor]
 
 
 def preset_config(asked: Asked, image_size: int | None = None) -> ModelConfig:
@@ -74,35 +70,21 @@ def in_chunks(model: Locater, clip: DeviceClip, chunk: int = CHUNK_FRAMES) -> Te
             state = model.remember(features.stamped, state)
     logits = []
     for features in _encoded(model, clip, words, chunk):
-        for t in range(features.values.shape[1]):
-            prediction, state = model.step(features.frame(t), words, state)
-            logits.append(prediction.logits)
+        predictions, states = model.steps(features, words, state)
+        logits += [prediction.logits for prediction in predictions]
+        state = states[-1]
     return torch.stack(logits, dim=1)
 
 
 def at_once(model: Locater, clip: DeviceClip) -> Tensor:
     """The same logits where the whole clip fits: every frame is encoded once, for both memories."""
-    features, words, state = _remembered(model, clip)
-    logits = []
-    for t in range(features.values.shape[1]):
-        prediction, state = model.step(features.frame(t), words, state)
-        logits.append(prediction.logits)
-    return torch.stack(logits, dim=1)
-
-
-def at_once_batched(model: Locater, clip: DeviceClip) -> Tensor:
-    """The same, all frames' work that needs no local memory in one go."""
-    return batched_steps(model, *_remembered(model, clip))[0]
-
-
-def _remembered(model: Locater, clip: DeviceClip) -> tuple[ClipFeatures, Words, VideoState]:
-    """The whole clip encoded, and the state with its sampled frames in the global memory."""
     words = model.text(clip.tokens)
     state = model.start(words)
     features = model.fuse(model.visual(clip.frames), clip.times, words)
     if state.global_cells.shape[1]:
         state = model.remember(features.stamped[:, :: model.config.memory.interval], state)
-    return features, words, state
+    predictions, _ = model.steps(features, words, state)
+    return torch.stack([prediction.logits for prediction in predictions], dim=1)
 
 
 def network_masks(logits: Tensor, size: int) -> Tensor:
@@ -110,12 +92,12 @@ def network_masks(logits: Tensor, size: int) -> Tensor:
     return torch.stack([resize_soft(soft, size, size) > THRESHOLD for soft in logits.float().sigmoid()])
 
 
-def captured_clip(model: Locater, clip: DeviceClip, segment: Segment = at_once) -> Callable[[], Tensor]:
-    """`segment` as one CUDA graph, fed with the clip at every call."""
+def captured_clip(model: Locater, clip: DeviceClip) -> Callable[[], Tensor]:
+    """`at_once` as one CUDA graph, fed with the clip at every call."""
 
     def whole(frames: Tensor, times: Tensor, numbers: Tensor, owners: Tensor) -> tuple[Tensor]:
         tokens = replace(clip.tokens, numbers=numbers, word_of_token=owners)
-        return (segment(model, DeviceClip(frames, times, tokens)),)
+        return (at_once(model, DeviceClip(frames, times, tokens)),)
 
     inputs = clip.frames, clip.times, clip.tokens.numbers, clip.tokens.word_of_token
     graph = Captured(whole, *inputs)

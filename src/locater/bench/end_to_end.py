@@ -26,7 +26,7 @@ from locater.video.writer import open_writers
 from locater.worlds.shapes import ShapesWorld, video_seed
 
 FRAMES, WIDTH, HEIGHT = 120, 1280, 720
-MODEL_STAGES = ("encode", "global memory", "step")
+MODEL_STAGES = ("encode", "global memory", "steps")
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _places(segmenter: Segmenter) -> list[tuple[object, str, str]]:
         (model.visual, "forward", "encode"),
         (model, "fuse", "encode"),
         (model, "remember", "global memory"),
-        (model, "step", "step"),
+        (model, "steps", "steps"),
         (segmenter, "_result", "masks to the video's size and back"),
         (writer_module, "draw", "draw masks"),
         (mp4_module.Mp4File, "write", "write mp4"),

@@ -12,7 +12,6 @@ from locater.bench.checks import Check, agreement
 from locater.bench.clip import (
     DeviceClip,
     at_once,
-    at_once_batched,
     captured_clip,
     in_chunks,
     make_clip,
@@ -64,7 +63,6 @@ def _rows_at(asked: Asked, size: int, frames: int) -> tuple[list[Row], list[Chec
         exact = in_chunks(model, clip)
         checks = [
             agreement(f"{size}: at once, float32", exact, at_once(model, clip)),
-            agreement(f"{size}: at once, steps batched, float32", exact, at_once_batched(model, clip)),
         ]
     with asked.computing():
         reference = in_chunks(model, clip)
@@ -113,11 +111,9 @@ def _ways(asked: Asked, model: Locater, clip: DeviceClip) -> list[tuple[str, Cal
         ("chunks of 8, as the segmenter", lambda: lambda: in_chunks(model, clip), False),
         ("whole clip at once", lambda: lambda: at_once(model, clip), False),
         ("at once, weights cast once", lambda: lambda: at_once(stored, clip), False),
-        ("... and steps batched", lambda: lambda: at_once_batched(stored, clip), False),
     ]
     if asked.is_cuda:
         ways.append(("at once, one CUDA graph", lambda: captured_clip(stored, clip), True))
-        ways.append(("... and steps batched, graph", lambda: captured_clip(stored, clip, at_once_batched), True))
         if asked.is_compiled:
             ways.append(("at once, compiled, one CUDA graph", fused, True))
     return ways

@@ -82,15 +82,14 @@ def _setting(asked: Asked) -> Setting:
 def _ways(asked: Asked, setting: Setting) -> dict[str, Way]:
     """Everything in the precision asked for; there is no autocast here."""
     own = stored_in(setting.memory, torch.float32).to(asked.dtype)
-    ways = {"eager": Way.plain(own), "chunk batched": Way.batched(own)}
+    ways = {"eager": Way.of(own)}
     if asked.is_cuda:
-        ways["CUDA graph"] = Way.plain(own).captured()
-        ways["chunk batched, CUDA graph"] = Way.batched(own).captured()
+        ways["CUDA graph"] = Way.of(own).captured()
         if asked.is_compiled:
             fused = stored_in(own, torch.float32)
             compile_parts(fused)
-            ways["compiled"] = Way.plain(fused)
-            ways["compiled, CUDA graph"] = Way.plain(fused).captured()
+            ways["compiled"] = Way.of(fused)
+            ways["compiled, CUDA graph"] = Way.of(fused).captured()
     return ways
 
 
@@ -102,11 +101,12 @@ def checked_ways(asked: Asked, setting: Setting, ways: dict[str, Way]) -> tuple[
     """
     values = _tokens(setting, min(CHECKED_FRAMES, setting.lengths[-1]), asked).float()
     with torch.inference_mode():
-        exact, exact_cells = _results(setting, Way.plain(setting.memory), values)
-        batched, batched_cells = _results(setting, Way.batched(setting.memory), values)
+        own = Way.of(setting.memory)
+        exact, exact_cells = _results(setting, own.frame_by_frame(), values)
+        chunked, chunked_cells = _results(setting, own, values)
         checks = [
-            agreement("chunk batched, float32, what was read", exact - values, batched - values),
-            agreement("chunk batched, float32, local cells", exact_cells, batched_cells),
+            agreement("in chunks, float32, what was read", exact - values, chunked - values),
+            agreement("in chunks, float32, local cells", exact_cells, chunked_cells),
         ]
         kept = {}
         for name, way in ways.items():

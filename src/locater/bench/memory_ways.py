@@ -1,4 +1,4 @@
-"""Ways to run the memory module over a video: the network's own functions, and the same with fewer launches."""
+"""Ways to run the memory module over a video: the network's own functions, on chunks or a frame at a time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from locater.bench.fast_paths import Captured, TensorFunction
-from locater.model.memory import LocalGlobalMemory, WriteController
-from locater.model.transformer import attend
+from locater.model.memory import LocalGlobalMemory
 
 CHUNK = 64  # frames of a CUDA graph, at most
 
@@ -22,20 +21,29 @@ class Way:
     steps: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]  # V, both cells: G (1, T, P, D), local cells after
 
     @classmethod
-    def plain(cls, memory: LocalGlobalMemory) -> Self:
-        """The network's own functions, frame by frame."""
+    def of(cls, memory: LocalGlobalMemory) -> Self:
+        """The network's own functions: what needs no recurrence is computed for the whole chunk."""
         return cls(
             lambda values, cells: (memory.write_global(values, cells),),
-            lambda values, global_cells, local_cells: plain_steps(memory, values, global_cells, local_cells),
+            lambda values, global_cells, local_cells: steps(memory, values, global_cells, local_cells),
         )
 
-    @classmethod
-    def batched(cls, memory: LocalGlobalMemory) -> Self:
-        """All that needs no recurrence computed for the whole chunk at once."""
-        return cls(
-            lambda values, cells: (batched_remember(memory, values, cells),),
-            lambda values, global_cells, local_cells: batched_steps(memory, values, global_cells, local_cells),
-        )
+    def frame_by_frame(self) -> "Way":
+        """The same with chunks of one frame."""
+
+        def remember(values: Tensor, cells: Tensor) -> tuple[Tensor]:
+            for frame in torch.split(values, 1, dim=1):
+                (cells,) = self.remember(frame, cells)
+            return (cells,)
+
+        def each(values: Tensor, global_cells: Tensor, local_cells: Tensor) -> tuple[Tensor, Tensor]:
+            contexts = []
+            for frame in torch.split(values, 1, dim=1):
+                context, local_cells = self.steps(frame, global_cells, local_cells)
+                contexts.append(context)
+            return torch.cat(contexts, dim=1), local_cells
+
+        return Way(remember, each)
 
     def captured(self) -> "Way":
         """The same as CUDA graphs, one for each length of chunk that comes."""
@@ -56,67 +64,20 @@ class Way:
         return local_cells
 
 
-def plain_steps(
+def steps(
     memory: LocalGlobalMemory, values: Tensor, global_cells: Tensor, local_cells: Tensor
 ) -> tuple[Tensor, Tensor]:
     """G of a chunk and the local cells after it: read (Eq. 7, 8), and write (Eq. 6 without the mask)."""
-    assert memory.local_write is not None
-    projected = memory.project_local(values)
-    contexts = []
-    for t in range(values.shape[1]):
-        contexts.append(memory.read(values[:, t], values[:, t], global_cells, local_cells))
-        local_cells = memory.local_write(projected[:, t], local_cells)
-    return torch.stack(contexts, dim=1), local_cells
-
-
-def batched_remember(memory: LocalGlobalMemory, values: Tensor, cells: Tensor) -> Tensor:
-    """`write_global` with the gate's keys of all frames in one matrix product."""
-    write = memory.global_write
-    assert write is not None
-    projected = write.from_values(values)
-    for candidate, keys in zip(projected.unbind(1), write.gate(projected).unbind(1), strict=True):
-        cells = write_with_keys(write, candidate, keys, cells)
-    return cells
-
-
-def batched_steps(
-    memory: LocalGlobalMemory, values: Tensor, global_cells: Tensor, local_cells: Tensor
-) -> tuple[Tensor, Tensor]:
-    """`plain_steps` with one attention for all reads of the global cells, which are fixed, and one product for keys."""
     write = memory.local_write
     assert write is not None
-    frames = values.flatten(0, 1)  # (T, P, D)
-    fixed = global_cells.expand(len(frames), -1, -1)
-    found = attend(frames, fixed, fixed, memory.heads)
-    projected = write.from_values(frames)
-    keys = write.gate(projected)
+    remembered = memory.read_global(values, values, global_cells)
+    keyed = write.keyed(memory.project_local(values))
+    from_summary = write.keyed_map(write.from_summary.weight)
     contexts = []
-    for t in range(len(frames)):
-        frame = frames[None, t]
-        read = [found[None, t], attend(frame, local_cells, local_cells, memory.heads)]
-        context = memory.digest(frame, read) if memory.digest is not None else sum(read, start=frame)
-        contexts.append(memory.refine(context))
-        local_cells = write_with_keys(write, projected[None, t], keys[None, t], local_cells)
+    for t in range(values.shape[1]):
+        contexts.append(memory.read(remembered[:, t], values[:, t], local_cells))
+        local_cells = write(keyed[:, t], from_summary, local_cells)
     return torch.stack(contexts, dim=1), local_cells
-
-
-def write_with_keys(write: WriteController, projected: Tensor, keys: Tensor, cells: Tensor) -> Tensor:
-    """`WriteController.forward`, given W_o W_v v too: W_o c = W_o W_v v + W_o W_a mean(m), so a vector is added."""
-    summary = write.from_summary(cells.mean(1, keepdim=True))
-    candidate, keys = projected + summary, keys + write.gate(summary)
-    c, k, m = (x.unflatten(-1, (write.heads, -1)).transpose(1, 2) for x in (candidate, keys, cells))
-    if write.rule == "compete":
-        # Cells on the last axis: torch.compile takes a product with softmax(dim=-2) for attention, softmax(dim=-1).
-        share = (k @ m.mT * c.shape[-1] ** -0.5).softmax(dim=-1)  # (1, h, P, N)
-        written = m + share.mT @ c
-    elif write.rule == "sum":
-        gate = (m @ k.mT * c.shape[-1] ** -0.5).sigmoid()
-        written = gate @ c + (1 - gate).sum(-1, keepdim=True) * m
-    else:
-        gate = (m @ k.mT).sigmoid()
-        written = gate @ c / c.shape[-2] + (1 - gate.mean(-1, keepdim=True)) * m
-    after: Tensor = write.norm(written.transpose(1, 2).flatten(-2))
-    return after
 
 
 def chunk_length(frames: int) -> int:

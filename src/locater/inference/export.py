@@ -233,9 +233,9 @@ def _torch_logits(model: Locater, case: _Case) -> Iterator[Tensor]:
     for first in range(0, frames.shape[1], case.chunk):
         some = slice(first, first + case.chunk)
         clip = model.fuse(model.visual(frames[:, some]), times[:, some], words)
-        for t in range(clip.values.shape[1]):
-            prediction, state = model.step(clip.frame(t), words, state)
-            yield prediction.logits
+        predictions, states = model.steps(clip, words, state)
+        yield from (prediction.logits for prediction in predictions)
+        state = states[-1]
 
 
 def _exported_logits(exported: ExportedModel, case: _Case) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from locater.model.locater import FrameFeatures, Locater
+from locater.model.locater import ClipFeatures, Locater
 from locater.records import Tokens, VideoState, VisualFeatures, Words
 
 NO_STRINGS: tuple[str, ...] = ()  # a graph holds tensors alone
@@ -110,12 +110,13 @@ class StepGraph(Graph):
         given = dict(zip(self.inputs, tensors, strict=True))
         values, grid = given["values"], (self.model.config.grid, self.model.config.grid)
         none = values[:, :0]
-        frame = FrameFeatures(
-            values=values,
-            stamped=given.get("stamped", values),
-            projected=given.get("projected", values),
-            early=tuple(given[name] for name in early_names(self.model)),
+        frame = ClipFeatures(
+            values=values.unsqueeze(1),
+            stamped=given.get("stamped", values).unsqueeze(1),
+            projected=given.get("projected", values).unsqueeze(1),
+            early=tuple(given[name].unsqueeze(1) for name in early_names(self.model)),
             grid=grid,
+            modules=(),
         )
         words = Words(given["words"], given["is_padding"], given["is_padding"], NO_STRINGS, ())
         state = VideoState(given.get("global_cells", none), given.get("local_cells", none), 0, True, NO_STRINGS)

@@ -1,5 +1,6 @@
 """The one loop: frames from anywhere in, masks of every expression out, in constant memory."""
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -176,15 +177,18 @@ class Segmenter:
             with self._computing():
                 # What is live has no known end, also when it comes from a file.
                 clip = self._encode(some, None if is_live else source.info.duration, words)
-            for t, frame in enumerate(some):
-                if frame.index < state.frame_index:
+            for start, stop in _spans([frame.index for frame in some], interval if is_live else None):
+                done = max(0, state.frame_index - some[start].index)  # frames of the span before the interruption
+                if done >= stop - start:
                     continue
                 with self._computing():
-                    if is_live and frame.index % interval == 0:
-                        state = self.model.remember(clip.stamped[:, [t]], state)
-                    prediction, state = self.model.step(clip.frame(t), words, state)
-                    result = self._result(frame, prediction, words, state, soft)
-                yield result
+                    if is_live and some[start].index % interval == 0 and not done:
+                        state = self.model.remember(clip.stamped[:, [start]], state)
+                    predictions, states = self.model.steps(clip.part(start, stop), words, state, done)
+                for frame, prediction, state in zip(some[start + done : stop], predictions, states, strict=True):
+                    with self._computing():
+                        result = self._result(frame, prediction, words, state, soft)
+                    yield result
 
     def _result(
         self, frame: Frame, prediction: FramePrediction, words: Words, state: VideoState, soft: bool
@@ -229,3 +233,9 @@ def _is_live(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:
     if state is not None:
         return not state.is_global_complete
     return mode == "live" or not frames.is_repeatable
+
+
+def _spans(indices: Sequence[int], interval: int | None) -> list[tuple[int, int]]:
+    """Where a chunk's frames are cut: before each that is written into the global memory, which all after it read."""
+    starts = [place for place, index in enumerate(indices) if not place or (interval and index % interval == 0)]
+    return list(itertools.pairwise([*starts, len(indices)]))

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from einops import rearrange
@@ -30,16 +31,35 @@ class QueryEmbedding(nn.Module):
         for layer in (self.from_context, self.from_words):
             nn.init.normal_(layer.weight, std=(context_width * width**2) ** -0.25)
 
-    def forward(self, values: Tensor, global_cells: Tensor, local_cells: Tensor, words: Words) -> tuple[Tensor, Tensor]:
-        """q_t (B, D) and the word attention a_t (B, W), zero on padding."""
+    def ask(self, values: Tensor, global_cells: Tensor, words: Words) -> "Question":
+        """All of a chunk's queries, V (B, T, P, D), that needs no local memory."""
+        keys = self.from_words(words.features)  # (B, W, D)
+        from_local = None
         if self.kind == "visual":
-            context = torch.cat([values.mean(1), summary(global_cells), summary(local_cells)], dim=-1)  # Eq. 9
+            # W_1 z is a sum of three parts (Eq. 9), and so are the logits.
+            of_values, of_global, of_local = self.from_context.weight.chunk(3, dim=1)
+            context = F.linear(values.mean(2), of_values) + F.linear(summary(global_cells), of_global).unsqueeze(1)
+            from_local = keys @ of_local
         else:
             is_word = (~words.is_padding).unsqueeze(-1).to(words.features.dtype)
-            context = (words.features * is_word).sum(1) / is_word.sum(1)
-        logits = torch.einsum("bd,bwd->bw", self.from_context(context), self.from_words(words.features))
-        attention = logits.masked_fill(words.is_padding, -torch.inf).softmax(-1)  # Eq. 10
-        return torch.einsum("bw,bwd->bd", attention, words.features), attention
+            sentence = (words.features * is_word).sum(1) / is_word.sum(1)
+            context = self.from_context(sentence).unsqueeze(1).expand(-1, values.shape[1], -1)
+        logits = torch.einsum("btd,bwd->btw", context, keys)
+        return Question(logits.masked_fill(words.is_padding.unsqueeze(1), -torch.inf), from_local)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A chunk's word attention before its softmax, as far as the local memory plays no part in it."""
+
+    logits: Tensor  # (B, T, W), minus infinity on padding
+    from_local: Tensor | None  # (B, W, D): what the local memory's summary adds; None where it is not looked at
+
+    def at(self, t: int, local_cells: Tensor) -> Tensor:
+        """The logits (B, W) of the t-th frame (Eq. 10)."""
+        if self.from_local is None:
+            return self.logits[:, t]
+        return self.logits[:, t] + torch.einsum("bd,bwd->bw", summary(local_cells), self.from_local)
 
 
 class PatchReadout(nn.Module):
@@ -85,18 +105,35 @@ class FineUpsampler(nn.Module):
         )
         self.out = nn.Conv2d(fine_width, 1, 3, padding=1)
 
-    def forward(self, context: Tensor, query: Tensor, coarse: Tensor, early: Sequence[Tensor]) -> Tensor:
-        """Logits (B, h, w) at the finest early map's size, from G_t (B, P, D), q_t and coarse logits (B, r, c)."""
+    def prepare(self, early: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """What each stage's first convolution makes of its early map, (N, C, h, w) each, coarsest first.
+
+        It needs neither memory nor words, so it is done for all frames at once, and once for all expressions.
+        """
+        width = self.from_context.out_features
+        prepared = []
+        for (first, *_), norm, fine in zip(self._layers(), self.early_norms, reversed(early), strict=True):
+            # PyTorch's GroupNorm crashes in the backward pass of a frozen encoder's maps that have their channels last.
+            prepared.append(F.conv2d(norm(fine.contiguous()), first.weight[:, width:], first.bias, padding=1))
+        return tuple(prepared)
+
+    def forward(self, context: Tensor, query: Tensor, coarse: Tensor, prepared: Sequence[Tensor]) -> Tensor:
+        """Logits (B, h, w) at the finest early map's size, from G_t (B, P, D), q_t, coarse logits and `prepare`."""
         match = context * query.unsqueeze(1)
         x = self.from_context(context) + self.from_match(match)  # (B, P, C)
         x = rearrange(x, "b (r c) d -> b d r c", r=coarse.shape[1])
-        for stage, norm, fine in zip(self.stages, self.early_norms, reversed(early), strict=True):
+        for (first, *others), fine in zip(self._layers(), prepared, strict=True):
             x = F.interpolate(x, size=fine.shape[-2:], mode="nearest")  # the convolutions below smooth it
-            # PyTorch's GroupNorm crashes in the backward pass of a frozen encoder's maps that have their channels last.
-            x = stage(torch.cat([x, a_row_each(norm(fine.contiguous()), x.shape[0])], dim=1))
+            x = F.conv2d(x, first.weight[:, : x.shape[1]], padding=1) + a_row_each(fine, x.shape[0])
+            for layer in others:
+                x = layer(x)
         height, width = x.shape[-2:]
         refined: Tensor = self.out(x).squeeze(1) + self.coarse_gain * upsample(coarse, (height, width))
         return refined
+
+    def _layers(self) -> list[list[Any]]:
+        """Each stage's layers; the first convolution of a stage takes x and the early map side by side."""
+        return [list(stage.children()) for stage in self.stages]
 
 
 class ReferringDecoder(nn.Module):
@@ -109,21 +146,27 @@ class ReferringDecoder(nn.Module):
         self.upsampler = upsampler
         self.is_fine = True  # False: the patch grid's logits alone, for a stage of training
 
+    def prepare(self, early: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """A chunk's early maps (B or 1, T, C, h, w) as `forward` takes them, of one frame or of all."""
+        if self.upsampler is None or not self.is_fine:
+            return ()
+        prepared = self.upsampler.prepare([maps.flatten(0, 1) for maps in early])
+        return tuple(maps.view(*early[0].shape[:2], *maps.shape[1:]) for maps in prepared)
+
     def forward(
         self,
-        values: Tensor,
         context: Tensor,
-        global_cells: Tensor,
-        local_cells: Tensor,
-        words: Words,
-        early: Sequence[Tensor],
+        word_logits: Tensor,
+        features: Tensor,
+        prepared: Sequence[Tensor],
         grid: tuple[int, int],
     ) -> FramePrediction:
-        """V_t and G_t (B, P, D), the memories and the words to logits on the patch grid or finer."""
-        query, attention = self.query(values, global_cells, local_cells, words)
+        """G_t (B, P, D), the word attention's logits (B, W) and the words (B, W, D) to a mask's logits."""
+        attention = word_logits.softmax(-1)  # a_t, zero on padding
+        query = torch.einsum("bw,bwd->bd", attention, features)  # q_t
         logits = rearrange(self.readout(context, query), "b (r c) -> b r c", r=grid[0])
         if self.upsampler is not None and self.is_fine:
-            logits = self.upsampler(context, query, logits, early)
+            logits = self.upsampler(context, query, logits, prepared)
         elif self.upsampler is not None:
             logits = self.upsampler.coarse_gain * logits
         return FramePrediction(logits, attention, context)

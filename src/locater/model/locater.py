@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
+from einops import rearrange
 from torch import Tensor, nn
 
 from locater.config import ModelConfig
-from locater.model.decoder import ReferringDecoder
+from locater.model.decoder import Question, ReferringDecoder
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
 from locater.model.memory import LocalGlobalMemory
 from locater.model.rows import a_row_each
@@ -17,36 +18,30 @@ from locater.records import FramePrediction, Tokens, VideoState, VisualFeatures,
 
 
 @dataclass(frozen=True)
-class FrameFeatures:
-    """One frame, ready for `step`: everything of it that needs no memory."""
-
-    values: Tensor  # V_t (B, P, D)
-    stamped: Tensor  # V_t with its time and place on it (B, P, D)
-    projected: Tensor  # W_v v of the local write (B, P, D)
-    early: tuple[Tensor, ...]  # (B or 1, C, h, w) each
-    grid: tuple[int, int]
-
-
-@dataclass(frozen=True)
 class ClipFeatures:
-    """A chunk of frames, fused with the words."""
+    """A chunk of frames, fused with the words: everything of it that needs no memory."""
 
     values: Tensor  # V (B, T, P, D)
-    stamped: Tensor  # (B, T, P, D)
-    projected: Tensor  # (B, T, P, D)
+    stamped: Tensor  # V with its time and place on it (B, T, P, D)
+    projected: Tensor  # W_v v of the local write (B, T, P, D)
     early: tuple[Tensor, ...]  # (B or 1, T, C, h, w) each
     grid: tuple[int, int]
     modules: tuple[Tensor, ...]  # every fusion module's output, (B, T, P, D) each
 
-    def frame(self, t: int) -> FrameFeatures:
-        """The chunk's t-th frame."""
-        return FrameFeatures(
-            values=self.values[:, t],
-            stamped=self.stamped[:, t],
-            projected=self.projected[:, t],
-            early=tuple(maps[:, t] for maps in self.early),
+    def part(self, start: int, stop: int) -> "ClipFeatures":
+        """The chunk's frames from `start` up to `stop`."""
+        return ClipFeatures(
+            values=self.values[:, start:stop],
+            stamped=self.stamped[:, start:stop],
+            projected=self.projected[:, start:stop],
+            early=tuple(maps[:, start:stop] for maps in self.early),
             grid=self.grid,
+            modules=tuple(module[:, start:stop] for module in self.modules),
         )
+
+    def frame(self, t: int) -> "ClipFeatures":
+        """The chunk's t-th frame alone."""
+        return self.part(t, t + 1)
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,7 @@ class ClipPrediction:
 
 
 class Locater(nn.Module):
-    """LOCATER (fig:pipe). It holds weights and no video's state; `step` is the one place where time passes."""
+    """LOCATER (fig:pipe). It holds weights and no video's state; `steps` is the one place where time passes."""
 
     def __init__(
         self,
@@ -92,7 +87,7 @@ class Locater(nn.Module):
         global_times: Tensor,
         tokens: Tokens,
     ) -> ClipPrediction:
-        """The masks of clips (B, T, 3, S, S), as many expressions of each, by the same `step` that inference runs.
+        """The masks of clips (B, T, 3, S, S), as many expressions of each, by the same `steps` that inference runs.
 
         Without global frames (T' = 0) the clip's own are written to the global memory, each encoded once.
         """
@@ -103,10 +98,7 @@ class Locater(nn.Module):
             has_own = global_frames.shape[1] > 0
             sampled = self.fuse(self.visual(global_frames), global_times, words) if has_own else clip
             state = self.remember(sampled.stamped, state)  # M^g
-        predictions = []
-        for t in range(frames.shape[1]):
-            prediction, state = self.step(clip.frame(t), words, state)  # M^l, decoder
-            predictions.append(prediction)
+        predictions, states = self.steps(clip, words, state)  # M^l, decoder
         doings = None
         if self.doings is not None and self.training:
             contexts = torch.stack([prediction.context for prediction in predictions], dim=1)
@@ -116,7 +108,7 @@ class Locater(nn.Module):
             auxiliary=None if self.auxiliary is None else self.auxiliary(list(clip.modules)).unflatten(-1, clip.grid),
             doings=doings,
             word_attention=torch.stack([prediction.word_attention for prediction in predictions], dim=1),
-            state=state,
+            state=states[-1],
         )
 
     def read(self, expressions: Sequence[str]) -> Tokens:
@@ -147,12 +139,60 @@ class Locater(nn.Module):
         """The state with sampled frames, stamped (B, T', P, D), written into its global memory (Eq. 5)."""
         return replace(state, global_cells=self.memory.write_global(stamped, state.global_cells))
 
-    def step(self, frame: FrameFeatures, words: Words, state: VideoState) -> tuple[FramePrediction, VideoState]:
-        """One frame's mask and the state after it: read (Eq. 7, 8), decode (Eq. 9 to 11), write (Eq. 6)."""
-        context = self.memory.read(frame.values, frame.stamped, state.global_cells, state.local_cells)
-        prediction: FramePrediction = self.decoder(
-            frame.values, context, state.global_cells, state.local_cells, words, frame.early, frame.grid
+    def step(self, frame: ClipFeatures, words: Words, state: VideoState) -> tuple[FramePrediction, VideoState]:
+        """One frame's mask and the state after it: `steps` of a chunk of one."""
+        (prediction,), (after,) = self.steps(frame, words, state)
+        return prediction, after
+
+    def steps(
+        self, clip: ClipFeatures, words: Words, state: VideoState, first: int = 0
+    ) -> tuple[list[FramePrediction], list[VideoState]]:
+        """The chunk's masks from frame `first` on, and the state after each: read (Eq. 7, 8), decode, write (Eq. 6).
+
+        What needs no local memory is computed for all frames at once, whatever `first` is, so that a chunk which was
+        interrupted has the same numbers. `state` is that before frame `first`.
+        """
+        remembered = self.memory.read_global(clip.values, clip.stamped, state.global_cells)
+        question = self.decoder.query.ask(clip.values, state.global_cells, words)
+        early = self.decoder.prepare(clip.early)
+        writes = self.memory.prepare_local(clip.projected)
+        frames = range(first, clip.values.shape[1])
+        if writes is None:
+            predictions = self._decode_at_once(remembered, question, early, clip, words)[first:]
+            return predictions, [replace(state, frame_index=state.frame_index + n + 1) for n, _ in enumerate(frames)]
+        predictions, states = [], []
+        for t in frames:
+            cells = state.local_cells
+            context = self.memory.read(remembered[:, t], clip.stamped[:, t], cells)
+            fine = tuple(maps[:, t] for maps in early)
+            prediction = self.decoder(context, question.at(t, cells), words.features, fine, clip.grid)
+            cells = self.memory.write_local(writes, t, prediction.logits.sigmoid(), clip.grid, cells)
+            state = replace(state, local_cells=cells, frame_index=state.frame_index + 1)
+            predictions.append(prediction)
+            states.append(state)
+        return predictions, states
+
+    def _decode_at_once(
+        self, remembered: Tensor, question: Question, early: tuple[Tensor, ...], clip: ClipFeatures, words: Words
+    ) -> list[FramePrediction]:
+        """Every frame's prediction where no mask is written back: frames are rows like any other."""
+        batch, frames = remembered.shape[:2]
+        clips = early[0].shape[0] if early else batch
+
+        def rows(x: Tensor) -> Tensor:
+            """(B, T, ...) as B T rows, the expressions of one frame side by side, as `a_row_each` wants them."""
+            return rearrange(x, "(c e) t ... -> (c t e) ...", c=clips)
+
+        nothing = remembered.new_zeros(batch * frames, 0, remembered.shape[-1])
+        found = self.decoder(
+            self.memory.read(rows(remembered), rows(clip.stamped), nothing),
+            rows(question.logits),
+            rows(words.features.unsqueeze(1).expand(-1, frames, -1, -1)),
+            tuple(maps.flatten(0, 1) for maps in early),
+            clip.grid,
         )
-        soft_mask = prediction.logits.sigmoid()
-        local_cells = self.memory.write_local(frame.projected, soft_mask, frame.grid, state.local_cells)
-        return prediction, replace(state, local_cells=local_cells, frame_index=state.frame_index + 1)
+        logits, attention, context = (
+            rearrange(x, "(c t e) ... -> t (c e) ...", c=clips, t=frames)
+            for x in (found.logits, found.word_attention, found.context)
+        )
+        return [FramePrediction(*each) for each in zip(logits, attention, context, strict=True)]

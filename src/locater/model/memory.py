@@ -4,11 +4,15 @@ Written literally, Eq. 5 builds a (B, N, P, D) tensor. It factorises exactly, si
 
     mean_p( o_np c_p + (1 - o_np) m_n )  =  (o @ c)_n / P  +  (1 - mean_p o_np) m_n
 
-and W_c [v, a] = W_v v + W_a a, so W_v v is computed for a whole chunk of frames before the recurrence begins.
+and W_c [v, a] = W_v v + W_a a, so W_v v is computed for a whole chunk of frames before the recurrence begins. So is
+every other part that needs no local memory: what a chunk finds in the global cells, and the gate's keys W_o c. A key is
+linear in its candidate, so both travel side by side ("keyed", 2 D wide), and a map that adds to the candidate, followed
+by W_o, adds to the key.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -49,12 +53,19 @@ class WriteController(nn.Module):
             with torch.no_grad():
                 self.from_summary.weight.mul_(0.1)
 
-    def forward(self, projected: Tensor, cells: Tensor) -> Tensor:
-        """The cells (B, N, D) after one frame, given W_v v (B, P, D) and the cells before."""
-        candidate = projected + self.from_summary(cells.mean(1, keepdim=True))  # c_p, Eq. 5 line 1
-        c, key, m = (
-            rearrange(x, "b n (h d) -> b h n d", h=self.heads) for x in (candidate, self.gate(candidate), cells)
-        )
+    def keyed(self, projected: Tensor) -> Tensor:
+        """W_v v (..., D) and its key W_o W_v v side by side, (..., 2 D)."""
+        return torch.cat([projected, self.gate(projected)], dim=-1)
+
+    def keyed_map(self, weight: Tensor) -> Tensor:
+        """A linear map (D, K) to candidates as one (2 D, K) to candidates and keys."""
+        return torch.cat([weight, self.gate.weight @ weight])
+
+    def forward(self, keyed: Tensor, from_summary: Tensor, cells: Tensor) -> Tensor:
+        """The cells (B, N, D) after one frame, given `keyed` (B, P, 2 D), the keyed map of W_a and the cells before."""
+        both = keyed + F.linear(cells.mean(1, keepdim=True), from_summary)  # c_p, Eq. 5 line 1, and W_o c_p
+        candidate, candidate_key = both.chunk(2, dim=-1)
+        c, key, m = (rearrange(x, "b n (h d) -> b h n d", h=self.heads) for x in (candidate, candidate_key, cells))
         if self.rule == "compete":
             # Over cells: patches compete for them. In this order, with the softmax over the last axis, because
             # torch.compile takes `softmax(m @ k.T, dim=-2) @ c` for attention and computes it over the wrong axis.
@@ -80,11 +91,19 @@ class MaskEmbedding(nn.Module):
             nn.Conv2d(1, hidden, 3, padding=1), nn.GELU(), nn.Conv2d(hidden, width, 3, padding=1)
         )
 
-    def forward(self, soft_mask: Tensor, grid: tuple[int, int]) -> Tensor:
-        """(B, P, D) from a soft mask (B, h, w) of any resolution, pooled to the patch grid first."""
+    def followed_by(self, linear: Tensor) -> tuple[Tensor, Tensor]:
+        """The last convolution and a linear map (K, D) after it as one convolution: its weight and its bias."""
+        last = self.layers[2]
+        assert isinstance(last, nn.Conv2d) and last.bias is not None
+        weight = torch.einsum("kd,dcij->kcij", linear, last.weight)
+        # Channels last, so that what comes out lies patch by patch.
+        return weight.contiguous(memory_format=torch.channels_last), linear @ last.bias
+
+    def forward(self, soft_mask: Tensor, grid: tuple[int, int], weight: Tensor, bias: Tensor) -> Tensor:
+        """(B, P, K) from a soft mask (B, h, w) of any resolution, pooled to the grid first; the last layer is given."""
         pooled = F.adaptive_avg_pool2d(soft_mask.unsqueeze(1), grid)
-        embedded: Tensor = rearrange(self.layers(pooled), "b d r c -> b (r c) d")
-        return embedded
+        embedded: Tensor = F.conv2d(self.layers[:2](pooled), weight, bias, padding=1)
+        return rearrange(embedded, "b k r c -> b (r c) k")
 
 
 class TimeEmbedding(nn.Module):
@@ -124,13 +143,25 @@ class Digest(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
         self.last_norm = nn.LayerNorm(width)
 
-    def forward(self, values: Tensor, read: Sequence[Tensor]) -> Tensor:
-        """G_t (B, P, D) from V_t and what each memory gave, (B, P, D) each."""
-        x = values
-        for norm, project, found in zip(self.norms, self.from_read, read, strict=True):
-            x = x + project(norm(found))
+    def taken_in(self, found: Tensor, memory: int) -> Tensor:
+        """What is added to V for what the `memory`-th of them gave, (..., P, D)."""
+        added: Tensor = self.from_read[memory](self.norms[memory](found))
+        return added
+
+    def forward(self, x: Tensor) -> Tensor:
+        """G_t (B, P, D) from V_t with all that was taken in."""
         digested: Tensor = self.last_norm(x + self.mlp(self.norm(x)))
         return digested
+
+
+@dataclass(frozen=True)
+class LocalWrites:
+    """Of a chunk's local writes (Eq. 6), all that needs neither cells nor masks."""
+
+    keyed: Tensor  # W_v v and W_o W_v v (B, T, P, 2 D)
+    from_summary: Tensor  # W_a, keyed (2 D, D)
+    mask_weight: Tensor  # from the mask embedding's hidden maps to candidates and keys (2 D, C, 3, 3)
+    mask_bias: Tensor  # (2 D,)
 
 
 class LocalGlobalMemory(nn.Module):
@@ -193,26 +224,52 @@ class LocalGlobalMemory(nn.Module):
 
     def write_global(self, stamped: Tensor, cells: Tensor) -> Tensor:
         """Eq. 5: the global cells after the sampled frames (B, T', P, D), one after another."""
-        if self.global_write is None:
+        write = self.global_write
+        if write is None:
             return cells
-        projected = self.global_write.from_values(stamped)
-        for frame in projected.unbind(1):
-            cells = self.global_write(frame, cells)
+        keyed = write.keyed(write.from_values(stamped))
+        from_summary = write.keyed_map(write.from_summary.weight)
+        for frame in keyed.unbind(1):
+            cells = write(frame, from_summary, cells)
         return cells
 
-    def write_local(self, projected: Tensor, soft_mask: Tensor, grid: tuple[int, int], cells: Tensor) -> Tensor:
-        """Eq. 6: the local cells after one segmented frame, (B, P, D) projected and its soft mask (B, h, w)."""
-        if self.local_write is None or self.mask_embedding is None or self.from_mask is None:
-            return cells
-        embedded = self.from_mask(self.mask_embedding(soft_mask, grid))
-        written: Tensor = self.local_write(projected + embedded, cells)
+    def prepare_local(self, projected: Tensor) -> LocalWrites | None:
+        """The local writes of a chunk, W_v v (B, T, P, D); None where there is no local memory."""
+        write = self.local_write
+        if write is None or self.mask_embedding is None or self.from_mask is None:
+            return None
+        mask_weight, mask_bias = self.mask_embedding.followed_by(write.keyed_map(self.from_mask.weight))
+        return LocalWrites(
+            keyed=write.keyed(projected),
+            from_summary=write.keyed_map(write.from_summary.weight),
+            mask_weight=mask_weight,
+            mask_bias=mask_bias,
+        )
+
+    def write_local(
+        self, writes: LocalWrites, t: int, soft_mask: Tensor, grid: tuple[int, int], cells: Tensor
+    ) -> Tensor:
+        """Eq. 6: the local cells after the chunk's t-th frame is segmented, its soft mask (B, h, w)."""
+        assert self.local_write is not None and self.mask_embedding is not None
+        seen = self.mask_embedding(soft_mask, grid, writes.mask_weight, writes.mask_bias)
+        written: Tensor = self.local_write(writes.keyed[:, t] + seen, writes.from_summary, cells)
         return written
 
-    def read(self, values: Tensor, stamped: Tensor, global_cells: Tensor, local_cells: Tensor) -> Tensor:
-        """G_t (B, P, D), Eq. 7 and 8: V_t and what it finds in both memories."""
-        memories = [cells for cells in (global_cells, local_cells) if cells.shape[1]]
-        read = [attend(stamped, cells, cells, self.heads) for cells in memories]
-        context = self.digest(values, read) if self.digest is not None else sum(read, start=values)
+    def read_global(self, values: Tensor, stamped: Tensor, cells: Tensor) -> Tensor:
+        """V (B, T, P, D) of a chunk and what it finds in the global cells (Eq. 7, 8), for `read` to go on with."""
+        if not cells.shape[1]:
+            return values
+        found = attend(stamped.flatten(1, 2), cells, cells, self.heads).view_as(values)
+        return values + (found if self.digest is None else self.digest.taken_in(found, 0))
+
+    def read(self, remembered: Tensor, stamped: Tensor, cells: Tensor) -> Tensor:
+        """G_t (B, P, D), Eq. 7 and 8: what `read_global` gave of a frame, and what it finds in the local cells."""
+        context = remembered
+        if cells.shape[1]:
+            found = attend(stamped, cells, cells, self.heads)
+            context = context + (found if self.digest is None else self.digest.taken_in(found, -1))
+        if self.digest is not None:
+            context = self.digest(context)
         refined: Tensor = self.refine(context)
         return refined
 
