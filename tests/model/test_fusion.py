@@ -8,7 +8,7 @@ from made_words import words_of
 from torch import nn
 
 from locater.model.fusion import AuxiliaryHeads, ChannelNorm, Concatenation, CrossModalityEncoder, FusionModule
-from locater.model.transformer import EncoderBlock, attend
+from locater.model.transformer import EncoderBlock, attend, attend_by_products
 
 
 def reference_layer(block: EncoderBlock, width: int, heads: int, norm: str) -> nn.TransformerEncoderLayer:
@@ -62,6 +62,22 @@ def test_attention_equals_pytorchs_multihead_attention_without_projections() -> 
     is_padding = torch.arange(7).expand(2, -1) >= torch.tensor([[7], [3]])
     expected = reference(query, key, key, key_padding_mask=is_padding)[0]
     torch.testing.assert_close(attend(query, key, key, 2, is_padding), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_attention_by_products_is_the_fused_one() -> None:
+    torch.manual_seed(0)
+    q, k, v = torch.randn(2, 3, 5, 16), torch.randn(2, 3, 7, 16), torch.randn(2, 3, 7, 16)
+    expected = nn.functional.scaled_dot_product_attention(q, k, v)
+    torch.testing.assert_close(attend_by_products(q, k, v), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_reads_a_head_of_any_width_alike() -> None:
+    torch.manual_seed(0)
+    query, key = torch.randn(2, 50, 768), torch.randn(2, 70, 768)
+    found = attend(query.cuda(), key.cuda(), key.cuda(), heads=1).cpu()
+    torch.testing.assert_close(found, attend(query, key, key, heads=1), rtol=1e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize("kind", ["transformer", "concat"])

@@ -9,11 +9,27 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 
+WIDEST_FUSED_HEAD = 256  # channels, of flash attention
+
+
 def attend(query: Tensor, key: Tensor, value: Tensor, heads: int, is_padding: Tensor | None = None) -> Tensor:
     """ATT (Eq. 1), (B, N, D): `query` (B, N, D) looks up `key` and `value` (B, M, D), padded keys (B, M) left out."""
     q, k, v = (rearrange(x, "b n (h d) -> b h n d", h=heads) for x in (query, key, value))
-    allowed = None if is_padding is None else ~is_padding[:, None, None, :]
-    return rearrange(F.scaled_dot_product_attention(q, k, v, attn_mask=allowed), "b h n d -> b n (h d)")
+    if q.is_cuda and q.shape[-1] > WIDEST_FUSED_HEAD and is_padding is None:
+        mixed = attend_by_products(q, k, v)
+    else:
+        allowed = None if is_padding is None else ~is_padding[:, None, None, :]
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
+    return rearrange(mixed, "b h n d -> b n (h d)")
+
+
+def attend_by_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Attention (..., N, d) written out.
+
+    Flash attention takes no head as wide as the paper's memory has (one of 768), and what PyTorch falls back to gives
+    a frame's few hundred queries to few of a GPU's processors; matrix products use all of them.
+    """
+    return ((q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)).softmax(-1) @ v
 
 
 class SelfAttention(nn.Module):
