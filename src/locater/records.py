@@ -151,6 +151,9 @@ class Tokens:
     expressions: tuple[str, ...]
     words: tuple[tuple[str, ...], ...]  # as a person reads them
     notices: tuple[str, ...]  # what was cut or is unknown, one sentence each, for a person
+    # False only where it is certain that all rows have equally many words and no room beside them: then nothing needs
+    # a mask. Whoever feeds other rows to the same computation, as a captured training step does, leaves it at True.
+    may_be_padded: bool = True
 
     def to(self, device: torch.device) -> "Tokens":
         """The same tokens on another device."""
@@ -166,6 +169,7 @@ class Words:
     word_of_token: Tensor  # (B, W) int: which of `words` a token belongs to; -1 on padding
     expressions: tuple[str, ...]
     words: tuple[tuple[str, ...], ...]
+    may_be_padded: bool = True  # as of `Tokens`
 
     def attention_by_word(self, attention: Tensor) -> list[list[tuple[str, float]]]:
         """Each expression's words with their weights, sub-words summed; `attention` is (B, W)."""

@@ -1,5 +1,6 @@
 """The cross-modality encoder against PyTorch's own Transformer layers."""
 
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -78,6 +79,25 @@ def test_a_gpu_reads_a_head_of_any_width_alike() -> None:
     query, key = torch.randn(2, 50, 768), torch.randn(2, 70, 768)
     found = attend(query.cuda(), key.cuda(), key.cuda(), heads=1).cpu()
     torch.testing.assert_close(found, attend(query, key, key, heads=1), rtol=1e-2, atol=1e-2)
+
+
+def test_without_padding_there_is_no_mask_and_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    encoder = CrossModalityEncoder(16, 2, 4, "pre", centre=False)
+    patches, words = torch.randn(2, 3, 6, 16), words_of(torch.randn(2, 5, 16), [5, 5])
+    masked = encoder(patches, words)
+    given: list[object] = []
+    own = nn.functional.scaled_dot_product_attention
+
+    def listened(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, attn_mask: torch.Tensor | None) -> torch.Tensor:
+        given.append(attn_mask)
+        return own(q, k, v, attn_mask=attn_mask)
+
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", listened)
+    free = encoder(patches, replace(words, may_be_padded=False))
+    assert given == [None] * 4
+    for ours, theirs in zip(free, masked, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["transformer", "concat"])

@@ -104,3 +104,28 @@ def test_words_whose_pieces_do_not_fit_are_cut_and_named() -> None:
 def test_another_width_is_projected() -> None:
     encoder = bert(width=12)
     assert encoder(encoder.tokenize(["dog"])).features.shape == (1, 9, 12)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "count", "may_be_padded"),
+    [
+        (["the dogs on"], 4, False),  # dog ##s
+        (["the cat", "cat on"], 2, False),
+        (["the cat on the left", "dog"], 5, True),
+    ],
+)
+@pytest.mark.parametrize("kind", ["lstm", "bert"])
+def test_trimmed_sentences_have_the_same_features(
+    lstm: LSTMEncoder, kind: str, sentences: list[str], count: int, may_be_padded: bool
+) -> None:
+    encoder = lstm if kind == "lstm" else bert()
+    tokens = encoder.tokenize(sentences)
+    trimmed = encoder.trimmed(tokens)
+    whole, words = encoder(tokens), encoder(trimmed)
+    longest = count - (kind == "lstm" and count == 4)
+    assert tokens.may_be_padded and whole.may_be_padded  # who feeds rows of any length to one graph relies on it
+    assert trimmed.may_be_padded is words.may_be_padded is may_be_padded
+    assert bool(words.is_padding.any()) is may_be_padded
+    assert words.features.shape[1] == longest < whole.features.shape[1]
+    torch.testing.assert_close(words.features, whole.features[:, :longest], rtol=1e-5, atol=1e-5)
+    assert torch.equal(words.word_of_token, whole.word_of_token[:, :longest])

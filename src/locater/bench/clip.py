@@ -55,7 +55,7 @@ def make_clip(model: Locater, frames: int, sentences: int, device: torch.device)
     return DeviceClip(
         frames=pixels.clamp(0, 1)[None],
         times=torch.stack([seconds, torch.arange(frames, device=device) / frames], dim=-1)[None],
-        tokens=model.text.tokenize(sentences_of(sentences)).to(device),
+        tokens=model.text.trimmed(model.text.tokenize(sentences_of(sentences))).to(device),
     )
 
 

@@ -112,7 +112,7 @@ class Segmenter:
         return track
 
     def _read_words(self, texts: tuple[str, ...]) -> Words:
-        tokens = self.model.read(texts)
+        tokens = self.model.text.trimmed(self.model.text.tokenize(texts)).to(self.device)
         for notice in tokens.notices:
             warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
         with self._computing():

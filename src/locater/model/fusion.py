@@ -20,8 +20,8 @@ class FusionModule(nn.Module):
         self.visual_type = nn.Parameter(torch.randn(width) * 0.02)  # eps_v
         self.word_type = nn.Parameter(torch.randn(width) * 0.02)  # eps_w
 
-    def forward(self, patches: Tensor, words: Tensor, is_padding: Tensor) -> Tensor:
-        """F_2^k (B, P, D) from F_2^(k-1) (B, P, D) and E (B, W, D); `is_padding` is (B, P + W)."""
+    def forward(self, patches: Tensor, words: Tensor, is_padding: Tensor | None) -> Tensor:
+        """F_2^k (B, P, D) from F_2^(k-1) (B, P, D) and E (B, W, D); `is_padding` is (B, P + W), None for no padding."""
         tokens = torch.cat([patches + self.visual_type, words + self.word_type], dim=1)  # (B, P + W, D)
         kept = self.joint(tokens, is_padding)[:, : patches.shape[1]]  # Eq. 3: the words' outputs are dropped
         refined: Tensor = self.refine(kept)  # Eq. 4
@@ -60,8 +60,10 @@ class CrossModalityEncoder(nn.Module):
         batch, frames, count, _ = patches.shape
         x = rearrange(patches, "b t p d -> (b t) p d")  # F_2^0 = I_t
         text = repeat(words.features, "b w d -> (b t) w d", t=frames)
-        padded_words = repeat(words.is_padding, "b w -> (b t) w", t=frames)
-        is_padding = torch.cat([padded_words.new_zeros(batch * frames, count), padded_words], dim=1)
+        is_padding = None
+        if words.may_be_padded:  # a mask, even one that leaves nothing out, keeps flash attention away
+            padded_words = repeat(words.is_padding, "b w -> (b t) w", t=frames)
+            is_padding = torch.cat([padded_words.new_zeros(batch * frames, count), padded_words], dim=1)
         outputs = []
         for step in self.steps:
             x = step(x, text, is_padding)

@@ -3,6 +3,7 @@
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -31,6 +32,11 @@ class TextEncoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, tokens: Tokens) -> Words:
         """The features of sentences already tokenised, on the encoder's device."""
+
+    @property
+    @abstractmethod
+    def padding_number(self) -> int:
+        """What fills `Tokens.numbers` up."""
 
     @abstractmethod
     def _numbers(self, words: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
@@ -62,6 +68,17 @@ class TextEncoder(nn.Module, ABC):
         numbers, word_of_token = self._numbers(words)
         return Tokens(numbers, word_of_token, tuple(expressions), tuple(words), tuple(notices))
 
+    def trimmed(self, tokens: Tokens) -> Tokens:
+        """The same tokens without the columns that all sentences leave empty; call it before they go to a GPU."""
+        is_used = (tokens.numbers != self.padding_number).any(0)
+        lengths = (tokens.word_of_token >= 0).sum(1)
+        return replace(
+            tokens,
+            numbers=tokens.numbers[:, is_used],
+            word_of_token=tokens.word_of_token[:, is_used],
+            may_be_padded=bool((lengths != lengths[0]).any()),
+        )
+
 
 class LSTMEncoder(TextEncoder):
     """The paper's bi-LSTM, D/2 each way, over the word vectors of `embedding`, which brings the vocabulary."""
@@ -77,6 +94,11 @@ class LSTMEncoder(TextEncoder):
     def vocabulary(self) -> Vocabulary:
         """The words it knows."""
         return self.embedding.vocabulary
+
+    @property
+    def padding_number(self) -> int:
+        """The vocabulary's."""
+        return Vocabulary.PADDING
 
     def unknown(self, words: Sequence[str]) -> list[str]:
         """Words of which some part, or all, is outside the vocabulary."""
@@ -97,12 +119,13 @@ class LSTMEncoder(TextEncoder):
         return torch.tensor(rows), torch.tensor(owners)
 
     def forward(self, tokens: Tokens) -> Words:
-        """Features (B, N_w, D); the backward direction starts at each sentence's own last word."""
+        """Features (B, N_w, D), or fewer words; the backward direction starts at each sentence's own last one."""
         is_padding = tokens.word_of_token < 0
+        count = is_padding.shape[1]
         embedded = self.embedding(tokens.numbers)
         # Each sentence reversed within its own length; padding stays behind it, where it reaches no word.
-        position = torch.arange(self.max_words, device=is_padding.device)
-        length = self.max_words - is_padding.sum(1, keepdim=True)
+        position = torch.arange(count, device=is_padding.device)
+        length = count - is_padding.sum(1, keepdim=True)
         reverse = torch.where(is_padding, position, length - 1 - position).unsqueeze(-1)  # (B, N_w, 1), its own inverse
         ahead = self.forwards(embedded)[0]
         behind = self.backwards(torch.take_along_dim(embedded, reverse, dim=1))[0]
@@ -113,6 +136,7 @@ class LSTMEncoder(TextEncoder):
             word_of_token=tokens.word_of_token,
             expressions=tokens.expressions,
             words=tokens.words,
+            may_be_padded=tokens.may_be_padded,
         )
 
 
@@ -135,6 +159,12 @@ class HuggingFaceEncoder(TextEncoder):
         self.project = (
             nn.Identity() if own_width == width else nn.Sequential(nn.Linear(own_width, width), nn.LayerNorm(width))
         )
+
+    @property
+    def padding_number(self) -> int:
+        """The tokenizer's."""
+        number: int = self.tokenizer.pad_token_id
+        return number
 
     def unknown(self, words: Sequence[str]) -> list[str]:
         """Words the tokenizer has no pieces for."""
@@ -163,11 +193,12 @@ class HuggingFaceEncoder(TextEncoder):
         return numbers, torch.tensor(owners)
 
     def forward(self, tokens: Tokens) -> Words:
-        """Features (B, max_tokens, D) of the sub-words alone, moved to the front."""
-        is_real = tokens.numbers != self.tokenizer.pad_token_id
+        """Features (B, max_tokens, D), or fewer, of the sub-words alone, moved to the front."""
+        is_real = tokens.numbers != self.padding_number
+        count = tokens.numbers.shape[1] - self.tokenizer.num_special_tokens_to_add()
         states = self.model(input_ids=tokens.numbers, attention_mask=is_real.long()).last_hidden_state
         is_special = tokens.word_of_token < 0
-        front = is_special.long().argsort(dim=1, stable=True)[:, : self.max_tokens]  # words first, in their order
+        front = is_special.long().argsort(dim=1, stable=True)[:, :count]  # words first, in their order
         owner = torch.take_along_dim(tokens.word_of_token, front, dim=1)
         is_padding = owner < 0
         features = self.project(torch.take_along_dim(states, front.unsqueeze(-1), dim=1))
@@ -177,6 +208,7 @@ class HuggingFaceEncoder(TextEncoder):
             word_of_token=owner,
             expressions=tokens.expressions,
             words=tokens.words,
+            may_be_padded=tokens.may_be_padded,
         )
 
 

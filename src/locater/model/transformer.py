@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-
 WIDEST_FUSED_HEAD = 256  # channels, of flash attention
 
 
@@ -29,7 +28,8 @@ def attend_by_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     Flash attention takes no head as wide as the paper's memory has (one of 768), and what PyTorch falls back to gives
     a frame's few hundred queries to few of a GPU's processors; matrix products use all of them.
     """
-    return ((q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)).softmax(-1) @ v
+    scale: float = q.shape[-1] ** -0.5
+    return ((q * scale) @ k.transpose(-1, -2)).softmax(-1) @ v
 
 
 class SelfAttention(nn.Module):

@@ -36,6 +36,7 @@ class GraphedLosses:
         return self.terms
 
     def _capture(self, batch: Batch, tokens: Tokens) -> None:
+        assert tokens.may_be_padded  # else the graph would have no mask for the next batch's shorter sentences
         self.batch, self.tokens = _cloned(batch), _cloned(tokens)
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
