@@ -12,12 +12,14 @@ from bench_command import Ran, run_bench
 from PIL import Image
 
 from locater.bench import cpu, fps, peers
+from locater.bench.asked import Asked
 from locater.bench.catalog import BENCHMARKS
-from locater.bench.clip import at_once
+from locater.bench.clip import DeviceClip
 from locater.bench.peer_models import PEERS, Built
 from locater.config import preset
 from locater.model.build import build
 from locater.model.checkpoint import save_pretrained
+from locater.model.locater import Locater
 from locater.worlds.shapes import vocabulary
 
 Run = Callable[..., Ran]
@@ -63,14 +65,10 @@ def checked(ran: Ran, name: str) -> dict[str, Any]:
 def test_fps_counts_frames_and_checks_every_way(run: Run) -> None:
     report = checked(run("fps", "--precision", "bfloat16"), "fps")
     rows = list(timed_rows(report))
-    assert [row["way"] for row in rows] == [
-        "chunks of 8, as the segmenter",
-        "whole clip at once",
-        "at once, weights cast once",
-    ]
+    assert [row["way"] for row in rows] == [fps.OWN_WAY]
     for row in rows:
         assert row["frames/s"] == pytest.approx(4 / (row["median_ms"] / 1e3))
-    assert len(report["checks"]) == 2 + len(rows)
+    assert len(report["checks"]) == 1 + len(rows)
     assert report["asked"]["precision"] == "bfloat16"
 
 
@@ -100,7 +98,7 @@ def test_expressions_are_in_times_of_one(run: Run) -> None:
 def test_end_to_end_says_where_the_time_goes(run: Run) -> None:
     report = checked(run("end_to_end"), "end_to_end")
     shares = {row["stage"]: row["share"] for row in report["rows"] if "share" in row}
-    expected = {"decode", "resize frames", "encode", "steps", "masks to the video's size and back", "write mp4"}
+    expected = {"decode", "resize frames", "segment", "masks to the video's size and back", "write mp4"}
     assert expected <= shares.keys()
     # Timers and the clock around them are read at different moments; on a busy machine they differ more.
     assert sum(shares.values()) == pytest.approx(1, abs=0.2)
@@ -148,18 +146,20 @@ def test_what_the_cpu_lacks_is_a_row_without_numbers(
 def test_a_way_that_gives_other_results_is_not_timed_and_fails_the_command(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = at_once
-    monkeypatch.setattr(fps, "at_once", lambda model, clip: right(model, clip).flip(-1))
+    own = fps._ways
+
+    def with_another(asked: Asked, model: Locater, clip: DeviceClip) -> list[tuple[str, Callable[[], fps.Run]]]:
+        ((name, make),) = own(asked, model, clip)
+        return [(name, make), ("wrong", lambda: lambda: make()().flip(-1))]
+
+    monkeypatch.setattr(fps, "_ways", with_another)
     ran = run("fps")
     assert ran.code == 2
-    assert ran.err.startswith("Error: Benchmark fps found a disagreement: 64: at once, float32: DISAGREES")
+    assert ran.err.startswith("Error: Benchmark fps found a disagreement: 64: wrong, against float32: DISAGREES")
     assert ran.err.count("\n") == 1
-    rows = ran.report("fps")["rows"]
-    assert [row["way"] for row in rows if row["frames/s"] is None] == [
-        "whole clip at once (disagrees)",
-        "at once, weights cast once (disagrees)",
-    ]
-    assert not any("median_ms" in row for row in rows if row["frames/s"] is None)
+    right, wrong = ran.report("fps")["rows"]
+    assert right["way"] == fps.OWN_WAY and right["frames/s"] > 0
+    assert wrong == {"size": 64, "way": "wrong (disagrees)", "frames/s": None}
 
 
 def test_a_peer_that_transformers_lacks_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,10 @@
 """What runs faster gives the same, and what gives something else is found out."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -10,13 +12,13 @@ from torch import Tensor
 from locater.bench import cpu
 from locater.bench.asked import Asked
 from locater.bench.checks import agreement
-from locater.bench.clip import at_once, in_chunks, make_clip, preset_model
-from locater.bench.fast_paths import Captured, stored_in
+from locater.bench.clip import at_once, chunks_of, in_chunks, make_clip, network_masks, preset_model, sentences_of
 from locater.bench.memory import Setting, checked_ways
 from locater.bench.memory_ways import Way, chunk_length
 from locater.config import preset
 from locater.inference.exported import Array, ExportedModel
 from locater.inference.graphs import graphs_of
+from locater.inference.segmenter import Segmenter
 from locater.model.build import build
 from locater.model.locater import Locater
 from locater.model.memory import LocalGlobalMemory, WriteRule
@@ -58,22 +60,26 @@ def test_a_memory_that_forgets_to_write_is_not_kept(rule: WriteRule) -> None:
     assert [check.name for check in checks if not check.holds] == ["frozen, float32 against float32, local cells"]
 
 
-def test_weights_cast_once_give_autocasts_own_bits() -> None:
-    asked = Asked(CPU, "bfloat16", preset="tiny", is_quick=True)
-    model = preset_model(asked)
-    clip = make_clip(model, 3, 2, CPU)
-    stored = stored_in(model, torch.bfloat16)
-    assert {p.dtype for p in model.parameters()} == {torch.float32}
-    assert torch.bfloat16 in {p.dtype for p in stored.parameters()}
-    with asked.computing():
-        assert torch.equal(at_once(model, clip), at_once(stored, clip))
-
-
 def test_the_whole_clip_at_once_is_the_segmenters_chunks() -> None:
     model = preset_model(ASKED)
     clip = make_clip(model, 11, 2, CPU)  # more than one chunk, and two frames for the global memory
-    with ASKED.computing():
-        assert agreement("at once", in_chunks(model, clip), at_once(model, clip)).holds
+    chunks = chunks_of(ASKED, model)
+    with torch.inference_mode():
+        found = in_chunks(chunks, clip)
+        assert agreement("at once", found, at_once(chunks, clip)).holds
+        assert torch.equal(in_chunks(chunks, clip, 11), at_once(chunks, clip))
+
+
+def test_the_benchmarks_clip_is_what_the_segmenter_makes_of_it() -> None:
+    model = preset_model(ASKED)
+    clip = make_clip(model, 11, 1, CPU)
+    pixels = (clip.frames[0].permute(0, 2, 3, 1) * 255).round().to(torch.uint8)
+    clip = replace(clip, frames=pixels.permute(0, 3, 1, 2)[None] / 255)
+    results = Segmenter(model, CPU).segment(pixels.numpy(), sentences_of(1), frames_per_second=24)
+    masks = np.stack([result.masks[0] for result in results])
+    with torch.inference_mode():
+        found = network_masks(in_chunks(chunks_of(ASKED, model), clip), model.config.image_size)[0].numpy()
+    assert (masks == found).mean() > 0.999
 
 
 class InPyTorch(ExportedModel):
@@ -102,7 +108,7 @@ def test_the_exported_network_is_fed_as_the_plain_one(monkeypatch: pytest.Monkey
     monkeypatch.setattr(cpu, "ExportedModel", lambda _, threads: InPyTorch(model, threads))
     with torch.inference_mode():
         found = cpu.exported_run(model, clip, tmp_path)()
-        assert agreement("exported", in_chunks(model, clip), found).holds
+        assert agreement("exported", in_chunks(chunks_of(ASKED, model), clip), found).holds
     assert written == [tmp_path / "onnx"]
 
 
@@ -123,15 +129,3 @@ def test_agreement_is_relative_and_never_of_nan_or_other_shapes(candidate: Tenso
 @pytest.mark.parametrize(("frames", "length"), [(15, 15), (80, 40), (100, 50), (300, 60), (10_000, 50), (1, 1)])
 def test_chunks_divide_the_video(frames: int, length: int) -> None:
     assert chunk_length(frames) == length
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_a_captured_clip_is_the_plain_one() -> None:
-    def double(values: Tensor) -> tuple[Tensor]:
-        return (2 * values.sin(),)
-
-    first, second = torch.rand(2, 100, device="cuda")
-    captured = Captured(double, first)
-    for values in (first, second):
-        assert torch.equal(captured(values)[0], double(values)[0])

@@ -1,7 +1,5 @@
 """What a benchmark is asked for, and the precision it computes in."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -32,20 +30,6 @@ class Asked:
     def is_cuda(self) -> bool:
         """Whether CUDA graphs and the allocator's own numbers are to be had."""
         return self.device.type == "cuda"
-
-    @contextmanager
-    def computing(self, precision: Precision | None = None, is_captured: bool = False) -> Iterator[None]:
-        """No gradients, and the precision as the segmenter sets it; `is_captured`: CUDA graphs are made or run inside.
-
-        Weights that are cast inside a graph live in its memory, so nothing outside may find them in autocast's cache.
-        """
-        chosen = precision or self.precision
-        dtype, is_reduced = getattr(torch, chosen), chosen != "float32"
-        with (
-            torch.inference_mode(),
-            torch.autocast(self.device.type, dtype, enabled=is_reduced, cache_enabled=not is_captured),
-        ):
-            yield
 
 
 def find_device(name: str | None) -> torch.device:

@@ -7,11 +7,14 @@ import torch
 from torch import Tensor
 
 from locater.bench.asked import Asked
-from locater.bench.fast_paths import Captured
 from locater.config import ModelConfig, preset
-from locater.inference.segmenter import CHUNK_FRAMES, THRESHOLD
+from locater.inference.captured import Captured
+from locater.inference.chunks import Chunks, Plan
+from locater.inference.lowered import lowered
+from locater.inference.pending import THRESHOLD
+from locater.inference.segmenter import chunk_frames_of
 from locater.model.build import build
-from locater.model.locater import ClipFeatures, Locater
+from locater.model.locater import Locater
 from locater.records import Tokens, Words
 from locater.video.transforms import resize_soft
 
@@ -40,6 +43,11 @@ def preset_model(asked: Asked, image_size: int | None = None) -> Locater:
     return build(preset_config(asked, image_size), seed=0).to(asked.device).eval()
 
 
+def chunks_of(asked: Asked, model: Locater, is_replayed: bool = False) -> Chunks:
+    """The network in the precision asked for, as the segmenter has it."""
+    return Chunks(lowered(model, asked.dtype), is_replayed)
+
+
 def sentences_of(count: int) -> list[str]:
     """So many sentences of twenty words, each in another order."""
     return [" ".join(_VOCABULARY[place:] + _VOCABULARY[:place]) for place in range(count)]
@@ -59,32 +67,37 @@ def make_clip(model: Locater, frames: int, sentences: int, device: torch.device)
     )
 
 
-def in_chunks(model: Locater, clip: DeviceClip, chunk: int = CHUNK_FRAMES) -> Tensor:
+def in_chunks(chunks: Chunks, clip: DeviceClip, chunk: int | None = None) -> Tensor:
     """Logits (E, T, h, w) as the segmenter computes them: sampled frames first, then chunk by chunk."""
-    words = model.text(clip.tokens)
-    state = model.start(words)
-    interval = model.config.memory.interval
+    words = chunks.read(clip.tokens)
+    state = chunks.model.start(words)
+    count = clip.frames.shape[1]
+    length = chunk_frames_of(chunks.device, len(words.expressions)) if chunk is None else chunk
+    if count <= length:
+        return _at_once(chunks, clip, words, is_full=count == length)
+    interval = chunks.model.config.memory.interval
     if state.global_cells.shape[1]:
-        sampled = replace(clip, frames=clip.frames[:, ::interval], times=clip.times[:, ::interval])
-        for features in _encoded(model, sampled, words, chunk):
-            state = model.remember(features.stamped, state)
+        for frames, times in _pieces(clip.frames[:, ::interval], clip.times[:, ::interval], length):
+            samples, is_full = tuple(range(frames.shape[1])), frames.shape[1] == length
+            state = chunks.remember(frames, times, words, state, samples, is_full)
     logits = []
-    for features in _encoded(model, clip, words, chunk):
-        predictions, states = model.steps(features, words, state)
-        logits += [prediction.logits for prediction in predictions]
-        state = states[-1]
-    return torch.stack(logits, dim=1)
+    for frames, times in _pieces(clip.frames, clip.times, length):
+        found = chunks.segment(frames, times, words, state, Plan(), is_full=frames.shape[1] == length)
+        logits.append(found.logits)
+        state = found.states[-1]
+    return torch.cat(logits, dim=1)
 
 
-def at_once(model: Locater, clip: DeviceClip) -> Tensor:
+def at_once(chunks: Chunks, clip: DeviceClip) -> Tensor:
     """The same logits where the whole clip fits: every frame is encoded once, for both memories."""
-    words = model.text(clip.tokens)
-    state = model.start(words)
-    features = model.fuse(model.visual(clip.frames), clip.times, words)
-    if state.global_cells.shape[1]:
-        state = model.remember(features.stamped[:, :: model.config.memory.interval], state)
-    predictions, _ = model.steps(features, words, state)
-    return torch.stack([prediction.logits for prediction in predictions], dim=1)
+    return _at_once(chunks, clip, chunks.read(clip.tokens), is_full=False)
+
+
+def _at_once(chunks: Chunks, clip: DeviceClip, words: Words, is_full: bool) -> Tensor:
+    state = chunks.model.start(words)
+    has_global = bool(state.global_cells.shape[1])
+    samples = range(0, clip.frames.shape[1], chunks.model.config.memory.interval) if has_global else ()
+    return chunks.segment(clip.frames, clip.times, words, state, Plan(tuple(samples)), is_full).logits
 
 
 def network_masks(logits: Tensor, size: int) -> Tensor:
@@ -92,19 +105,17 @@ def network_masks(logits: Tensor, size: int) -> Tensor:
     return torch.stack([resize_soft(soft, size, size) > THRESHOLD for soft in logits.float().sigmoid()])
 
 
-def captured_clip(model: Locater, clip: DeviceClip) -> Callable[[], Tensor]:
-    """`at_once` as one CUDA graph, fed with the clip at every call."""
+def captured_clip(chunks: Chunks, clip: DeviceClip) -> Callable[[], Tensor]:
+    """`at_once` as one CUDA graph, the text encoder too, fed with the clip at every call."""
 
     def whole(frames: Tensor, times: Tensor, numbers: Tensor, owners: Tensor) -> tuple[Tensor]:
         tokens = replace(clip.tokens, numbers=numbers, word_of_token=owners)
-        return (at_once(model, DeviceClip(frames, times, tokens)),)
+        return (at_once(chunks, DeviceClip(frames, times, tokens)),)
 
     inputs = clip.frames, clip.times, clip.tokens.numbers, clip.tokens.word_of_token
     graph = Captured(whole, *inputs)
     return lambda: graph(*inputs)[0]
 
 
-def _encoded(model: Locater, clip: DeviceClip, words: Words, chunk: int) -> Iterator[ClipFeatures]:
-    for first in range(0, clip.frames.shape[1], chunk):
-        some = slice(first, first + chunk)
-        yield model.fuse(model.visual(clip.frames[:, some]), clip.times[:, some], words)
+def _pieces(frames: Tensor, times: Tensor, length: int) -> Iterator[tuple[Tensor, Tensor]]:
+    return zip(torch.split(frames, length, dim=1), torch.split(times, length, dim=1), strict=True)

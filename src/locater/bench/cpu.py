@@ -1,5 +1,6 @@
 """The time of a frame on the CPU: plain float32 against each way that may be faster."""
 
+import copy
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,12 +15,14 @@ from locater.bench.asked import Asked
 from locater.bench.chart import Bars
 from locater.bench.checks import Check, agreement
 from locater.bench.clip import DeviceClip, in_chunks, network_masks
-from locater.bench.fast_paths import compile_parts, stored_in
+from locater.bench.fast_paths import compile_parts
 from locater.bench.precision import overlap
 from locater.bench.report import Report, Row
 from locater.bench.timing import measure
+from locater.inference.chunks import Chunks
 from locater.inference.export import export
 from locater.inference.exported import ExportedModel
+from locater.inference.lowered import lowered
 from locater.inference.segmenter import CHUNK_FRAMES
 from locater.model.checkpoint import from_pretrained
 from locater.model.locater import Locater
@@ -39,14 +42,14 @@ def run(asked: Asked) -> Report:
     clip = shapes_clip(model, CHUNK_FRAMES if asked.is_quick else 2 * CHUNK_FRAMES)
     frames, size = clip.frames.shape[1], model.config.image_size
     with torch.inference_mode():
-        reference = in_chunks(model, clip)
+        reference = in_chunks(Chunks(model, is_replayed=False), clip)
     rows: list[Row] = []
     checks: list[Check] = []
     notes: list[str] = []
     plain = 0.0
     with tempfile.TemporaryDirectory() as folder:
         for name, make, is_reduced in _ways(asked, model, clip, Path(folder)):
-            with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=is_reduced):
+            with torch.inference_mode():
                 try:
                     work = make()
                     logits = work()
@@ -100,24 +103,22 @@ def _check(name: str, reference: Tensor, logits: Tensor, size: int, is_reduced: 
 def _ways(asked: Asked, model: Locater, clip: DeviceClip, folder: Path) -> list[tuple[str, Callable[[], Run], bool]]:
     """A name, what makes the work, and whether it is done in bfloat16."""
 
-    def channels_last() -> Run:
-        copied = stored_in(model, torch.float32).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        return lambda: in_chunks(copied, clip)
+    def plain(network: Locater) -> Run:
+        chunks = Chunks(network, is_replayed=False)
+        return lambda: in_chunks(chunks, clip)
 
-    def cast_once() -> Run:
-        stored = stored_in(model, torch.bfloat16)
-        return lambda: in_chunks(stored, clip)
+    def channels_last() -> Run:
+        return plain(copy.deepcopy(model).to(memory_format=torch.channels_last))  # type: ignore[call-overload]
 
     def compiled() -> Run:
-        fused = stored_in(model, torch.float32)
+        fused = copy.deepcopy(model)
         compile_parts(fused)
-        return lambda: in_chunks(fused, clip)
+        return plain(fused)
 
     ways: list[tuple[str, Callable[[], Run], bool]] = [
-        (PLAIN, lambda: lambda: in_chunks(model, clip), False),
+        (PLAIN, lambda: plain(model), False),
         ("float32, channels last", channels_last, False),
-        ("bfloat16, as the segmenter", lambda: lambda: in_chunks(model, clip), True),
-        ("bfloat16, weights cast once", cast_once, True),
+        ("bfloat16", lambda: plain(lowered(model, torch.bfloat16)), True),
     ]
     if asked.is_quick:  # exporting and compiling take a minute
         return ways
@@ -130,7 +131,7 @@ def _ways(asked: Asked, model: Locater, clip: DeviceClip, folder: Path) -> list[
 def exported_run(model: Locater, clip: DeviceClip, folder: Path) -> Run:
     """The exported network in onnxruntime, with as many threads as PyTorch has."""
     with torch.inference_mode(False):
-        export(stored_in(model, torch.float32), folder / "onnx")
+        export(copy.deepcopy(model), folder / "onnx")
     exported = ExportedModel(folder / "onnx", torch.get_num_threads())
     frames, times = clip.frames[0].numpy(), clip.times[0].numpy()
     sampled = range(0, len(frames), model.config.memory.interval)

@@ -17,6 +17,7 @@ from locater.bench.report import Report, Row
 from locater.bench.stages import Stages, TimedSource
 from locater.bench.timing import Timing
 from locater.inference import segmenter as segmenter_module
+from locater.inference.pending import PendingResults
 from locater.inference.segmenter import Segmenter
 from locater.records import FrameSource
 from locater.video import mp4 as mp4_module
@@ -26,7 +27,7 @@ from locater.video.writer import open_writers
 from locater.worlds.shapes import ShapesWorld, video_seed
 
 FRAMES, WIDTH, HEIGHT = 120, 1280, 720
-MODEL_STAGES = ("encode", "global memory", "steps")
+MODEL_STAGES = ("global memory", "segment")
 
 
 @dataclass(frozen=True)
@@ -107,15 +108,12 @@ def segment_video(segmenter: Segmenter, source: FrameSource, folder: Path) -> Ra
 
 def _places(segmenter: Segmenter) -> list[tuple[object, str, str]]:
     """Functions by owner and name, and the stage that each belongs to."""
-    model = segmenter.model
     return [
         (segmenter_module, "frames_to_tensor", "resize frames"),
-        (segmenter, "_encode", "copy to the device"),
-        (model.visual, "forward", "encode"),
-        (model, "fuse", "encode"),
-        (model, "remember", "global memory"),
-        (model, "steps", "steps"),
-        (segmenter, "_result", "masks to the video's size and back"),
+        (segmenter.chunks, "remember", "global memory"),
+        (segmenter.chunks, "segment", "segment"),
+        (PendingResults, "of", "masks to the video's size and back"),
+        (PendingResults, "results", "masks to the video's size and back"),
         (writer_module, "draw", "draw masks"),
         (mp4_module.Mp4File, "write", "write mp4"),
         (mp4_module.Mp4File, "__exit__", "write mp4"),

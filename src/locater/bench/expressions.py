@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from locater.bench.asked import Asked
 from locater.bench.chart import Lines
 from locater.bench.checks import Check, agreement
-from locater.bench.clip import at_once, captured_clip, make_clip, network_masks, preset_model
-from locater.bench.fast_paths import stored_in
+from locater.bench.clip import at_once, captured_clip, chunks_of, make_clip, network_masks, preset_model
 from locater.bench.report import Report, Row
 from locater.bench.timing import measure
 
@@ -20,20 +20,21 @@ AIM = 5.0  # times one sentence for eight of them, preset paper; sharing the vis
 def run(asked: Asked) -> Report:
     """The time of 1, 2, 4 and 8 sentences, and how many times that of one it is."""
     frames, counts = (3, (1, 2)) if asked.is_quick else (FRAMES, COUNTS)
-    model = stored_in(preset_model(asked), asked.dtype)
+    chunks = chunks_of(asked, preset_model(asked))
+    model = chunks.model
     size = model.config.image_size
     rows: list[Row] = []
     checks: list[Check] = []
     alone: dict[str, float] = {}
-    with asked.computing():
-        first = at_once(model, make_clip(model, frames, 1, asked.device))  # (1, T, h, w)
+    with torch.inference_mode():
+        first = at_once(chunks, make_clip(model, frames, 1, asked.device))  # (1, T, h, w)
     for count in counts:
         clip = make_clip(model, frames, count, asked.device)
-        ways: dict[str, Callable[[], Callable[[], Tensor]]] = {"eager": lambda: lambda: at_once(model, clip)}  # noqa: B023
+        ways: dict[str, Callable[[], Callable[[], Tensor]]] = {"eager": lambda: lambda: at_once(chunks, clip)}  # noqa: B023
         if asked.is_cuda:
-            ways["CUDA graph"] = lambda: captured_clip(model, clip)  # noqa: B023
+            ways["CUDA graph"] = lambda: captured_clip(chunks, clip)  # noqa: B023
         for way, make in ways.items():
-            with asked.computing(is_captured=way != "eager"):
+            with torch.inference_mode():
                 work = make()
                 check = agreement(f"{way}, {count} sentences, the first one's masks", first, work()[:1], asked.dtype)
                 checks.append(check)
@@ -54,7 +55,7 @@ def run(asked: Asked) -> Report:
     return Report(
         name="expressions",
         title=f"preset {asked.preset} at {size} pixels, {frames} frames, sentences of 20 words, {asked.precision}",
-        timed="as in fps, the whole clip at once with weights cast once, for all sentences together.",
+        timed="as in fps, the whole clip at once, for all sentences together.",
         columns=("sentences", "way", "median_ms", "lowest_ms", "highest_ms", "times one", "frames/s"),
         chart=Lines("Time of several sentences, in times of one", "sentences", "times one", series),
         rows=rows,

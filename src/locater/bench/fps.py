@@ -1,5 +1,6 @@
 """(a) Frames a second, by the paper's protocol (section 4.2, runtime analysis)."""
 
+import copy
 from collections.abc import Callable
 
 import torch
@@ -13,25 +14,29 @@ from locater.bench.clip import (
     DeviceClip,
     at_once,
     captured_clip,
+    chunks_of,
     in_chunks,
     make_clip,
     network_masks,
     preset_config,
     preset_model,
 )
-from locater.bench.fast_paths import compile_parts, stored_in
+from locater.bench.fast_paths import compile_parts
 from locater.bench.report import Report, Row
 from locater.bench.timing import measure
+from locater.inference.chunks import Chunks
+from locater.inference.segmenter import CHUNK_FRAMES
 from locater.model.locater import Locater
 
 FRAMES = 36
 SIZES = (512, 320)
 PAPER = 10.1  # frames/s of the paper, 36 x 512 x 512, on an RTX 2080 Ti; its peers made 5.4 to 8.6
+OWN_WAY = "as the segmenter"
 Run = Callable[[], Tensor]  # logits (E, T, h, w)
 
 
 def run(asked: Asked) -> Report:
-    """Frames a second of every way to run the preset, each checked against the segmenter's own."""
+    """Frames a second of every way to run the preset, each checked against float32, op by op, in small chunks."""
     frames = 4 if asked.is_quick else FRAMES
     sizes = (preset_config(asked).image_size,) if asked.is_quick else SIZES
     rows: list[Row] = []
@@ -59,61 +64,49 @@ def run(asked: Asked) -> Report:
 def _rows_at(asked: Asked, size: int, frames: int) -> tuple[list[Row], list[Check]]:
     model = preset_model(asked, size)
     clip = make_clip(model, frames, 1, asked.device)
-    with asked.computing("float32"):
-        exact = in_chunks(model, clip)
-        checks = [
-            agreement(f"{size}: at once, float32", exact, at_once(model, clip)),
-        ]
-    with asked.computing():
-        reference = in_chunks(model, clip)
-        checks.append(agreement(f"{size}: {asked.precision} against float32", exact, reference, asked.dtype))
-    operations = _operations(model, clip)
     rows: list[Row] = []
-    for way, make, is_captured in _ways(asked, model, clip):
-        with asked.computing(is_captured=is_captured):
+    with torch.inference_mode():
+        plain = Chunks(model, is_replayed=False)
+        exact = in_chunks(plain, clip, CHUNK_FRAMES if not asked.is_quick else frames // 2)
+        checks = [agreement(f"{size}: at once, float32", exact, at_once(plain, clip))]
+        for way, make in _ways(asked, model, clip):
             work = make()
-            check = agreement(f"{size}: {way}", reference, work(), asked.dtype)
+            several = [work() for _ in range(3)]  # once plainly, once captured, once replayed
+            check = agreement(f"{size}: {way}, against float32", exact, several[-1], asked.dtype)
             checks.append(check)
             if not check.holds:
                 rows.append({"size": size, "way": f"{way} (disagrees)", "frames/s": None})
                 continue
             timing = measure(lambda work=work: network_masks(work(), size), asked.device, asked.repeats)  # type: ignore[misc]
-        rows.append(
-            {
-                "size": size,
-                "way": way,
-                **timing.milliseconds(),
-                "frames/s": frames / timing.median,
-                "TFLOP/s": operations / timing.median / 1e12,
-            }
-        )
+            rows.append({"size": size, "way": way, **timing.milliseconds(), "frames/s": frames / timing.median})
+    operations = _operations(model, clip)
+    for row in rows:
+        if row["frames/s"] is not None:
+            row["TFLOP/s"] = operations / (row["median_ms"] / 1e3) / 1e12
     return rows, checks
 
 
 def _operations(model: Locater, clip: DeviceClip) -> int:
     """Floating-point operations of the clip's matrix products and convolutions, each frame encoded once."""
-    plain = stored_in(model, torch.float32).requires_grad_(False)  # the counter hooks into gradients
+    plain = copy.deepcopy(model).requires_grad_(False)  # the counter hooks into gradients
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        at_once(plain, clip)
+        at_once(Chunks(plain, is_replayed=False), clip)
     return int(counter.get_total_flops())
 
 
-def _ways(asked: Asked, model: Locater, clip: DeviceClip) -> list[tuple[str, Callable[[], Run], bool]]:
-    """A name, what makes the work, and whether it is a CUDA graph."""
-    stored = stored_in(model, asked.dtype)
+def _ways(asked: Asked, model: Locater, clip: DeviceClip) -> list[tuple[str, Callable[[], Run]]]:
+    """A name, and what makes the work."""
+    own = chunks_of(asked, model, is_replayed=asked.is_cuda)
 
-    def fused() -> Run:
-        lighter = stored_in(model, asked.dtype)
-        compile_parts(lighter)
-        return captured_clip(lighter, clip)
+    def compiled() -> Run:
+        fused = chunks_of(asked, copy.deepcopy(model))
+        compile_parts(fused.model)
+        return captured_clip(fused, clip)
 
-    ways: list[tuple[str, Callable[[], Run], bool]] = [
-        ("chunks of 8, as the segmenter", lambda: lambda: in_chunks(model, clip), False),
-        ("whole clip at once", lambda: lambda: at_once(model, clip), False),
-        ("at once, weights cast once", lambda: lambda: at_once(stored, clip), False),
-    ]
+    ways: list[tuple[str, Callable[[], Run]]] = [(OWN_WAY, lambda: lambda: in_chunks(own, clip))]
     if asked.is_cuda:
-        ways.append(("at once, one CUDA graph", lambda: captured_clip(stored, clip), True))
+        ways.append(("the same, op by op", lambda: lambda: in_chunks(chunks_of(asked, model), clip)))
+        ways.append(("whole clip and words, one CUDA graph", lambda: captured_clip(chunks_of(asked, model), clip)))
         if asked.is_compiled:
-            ways.append(("at once, compiled, one CUDA graph", fused, True))
+            ways.append(("the same, compiled", compiled))
     return ways

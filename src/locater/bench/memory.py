@@ -1,5 +1,6 @@
 """(b) The memory module against a Transformer block over all tokens, by the length of the video (the paper's table)."""
 
+import copy
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +10,7 @@ from locater.bench.asked import Asked
 from locater.bench.chart import Lines
 from locater.bench.checks import Check, agreement
 from locater.bench.clip import preset_config
-from locater.bench.fast_paths import compile_parts, stored_in
+from locater.bench.fast_paths import compile_parts
 from locater.bench.memory_ways import Way
 from locater.bench.report import Report, Row
 from locater.bench.timing import Timing, measure
@@ -81,12 +82,12 @@ def _setting(asked: Asked) -> Setting:
 
 def _ways(asked: Asked, setting: Setting) -> dict[str, Way]:
     """Everything in the precision asked for; there is no autocast here."""
-    own = stored_in(setting.memory, torch.float32).to(asked.dtype)
+    own = copy.deepcopy(setting.memory).to(asked.dtype)
     ways = {"eager": Way.of(own)}
     if asked.is_cuda:
         ways["CUDA graph"] = Way.of(own).captured()
         if asked.is_compiled:
-            fused = stored_in(own, torch.float32)
+            fused = copy.deepcopy(own)
             compile_parts(fused)
             ways["compiled"] = Way.of(fused)
             ways["compiled, CUDA graph"] = Way.of(fused).captured()

@@ -7,7 +7,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from locater.bench.fast_paths import Captured, TensorFunction
+from locater.inference.captured import Captured, TensorFunction
 from locater.model.memory import LocalGlobalMemory
 
 CHUNK = 64  # frames of a CUDA graph, at most

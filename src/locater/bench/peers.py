@@ -7,8 +7,7 @@ import torch
 from locater.bench.asked import Asked
 from locater.bench.chart import Bars
 from locater.bench.checks import Check, agreement
-from locater.bench.clip import at_once, captured_clip, make_clip, network_masks, preset_model
-from locater.bench.fast_paths import stored_in
+from locater.bench.clip import at_once, captured_clip, chunks_of, make_clip, network_masks, preset_model
 from locater.bench.peer_models import PEERS, Peer
 from locater.bench.report import Report, Row
 from locater.bench.timing import measure
@@ -58,13 +57,13 @@ def run(asked: Asked) -> Report:
 
 
 def _own_row(asked: Asked, frames: int) -> tuple[Row, Check]:
-    model = stored_in(preset_model(asked, None if asked.is_quick else PAPER_SIZE), asked.dtype)
+    chunks = chunks_of(asked, preset_model(asked, None if asked.is_quick else PAPER_SIZE))
+    model = chunks.model
     clip = make_clip(model, frames, 1, asked.device)
     size = model.config.image_size
-    with asked.computing():
-        reference = at_once(model, clip)
-    with asked.computing(is_captured=asked.is_cuda):
-        work = captured_clip(model, clip) if asked.is_cuda else (lambda: at_once(model, clip))
+    with torch.inference_mode():
+        reference = at_once(chunks, clip)
+        work = captured_clip(chunks, clip) if asked.is_cuda else (lambda: at_once(chunks, clip))
         check = agreement("ours against its eager run", reference, work(), asked.dtype)
         timing = measure(lambda: network_masks(work(), size), asked.device, asked.repeats)
     row: Row = {

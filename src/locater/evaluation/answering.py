@@ -11,7 +11,8 @@ from locater.evaluation.counts import FrameCounts
 from locater.evaluation.exact import mean
 from locater.evaluation.packed import PackedMask, compare
 from locater.evaluation.sample_score import Drawn, FrameScore, SampleScore
-from locater.inference.segmenter import THRESHOLD, Segmenter
+from locater.inference.pending import THRESHOLD
+from locater.inference.segmenter import Segmenter
 from locater.records import FrameResult, Mask, Sample
 from locater.video.transforms import resize_soft
 

@@ -20,7 +20,8 @@ from locater.errors import LocaterError
 from locater.files import atomic_folder
 from locater.inference.exported import FIRST_CELLS, SETTINGS, ExportedModel
 from locater.inference.graphs import Graph, graphs_of
-from locater.inference.segmenter import CHUNK_FRAMES, THRESHOLD
+from locater.inference.pending import THRESHOLD
+from locater.inference.segmenter import CHUNK_FRAMES
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
 from locater.records import Tokens

@@ -1,31 +1,32 @@
 """The one loop: frames from anywhere in, masks of every expression out, in constant memory."""
 
-import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Self, get_args
 
 import torch
+from torch import Tensor
 
 from locater.errors import LocaterError
+from locater.inference.chunks import Chunks, Plan
+from locater.inference.lowered import lowered
+from locater.inference.pending import PendingResults
 from locater.model import checkpoint
-from locater.model.decoder import presence
-from locater.model.locater import ClipFeatures, Locater
-from locater.records import Frame, FramePrediction, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
+from locater.model.locater import Locater
+from locater.records import Frame, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
 from locater.video.reader import open_source
-from locater.video.transforms import frame_times, frames_to_tensor, resize_soft
+from locater.video.transforms import frame_times, frames_to_tensor
 
 Source = str | Path | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
 Precision = Literal["float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
-CHUNK_FRAMES = 8  # enough to keep two cores or a small GPU busy, little enough to hold
-THRESHOLD = 0.5  # section 3.3, inference
+CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
+CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
 
 
 class NotUnderstoodWarning(UserWarning):
@@ -48,6 +49,7 @@ class Segmenter:
             raise LocaterError("float16 needs a GPU; on the CPU choose bfloat16 or float32.")
         self.model = model.to(self.device).eval()
         self.precision = precision
+        self.chunks = Chunks(lowered(self.model, getattr(torch, precision)), is_replayed=self.device.type == "cuda")
 
     @classmethod
     def from_pretrained(
@@ -77,8 +79,9 @@ class Segmenter:
         `mode` `auto` is `live` for a stream that can be read only once, else `file`. `live` takes one frame a chunk
         unless told otherwise, so that nothing waits. `frames_per_second` dates frames that carry no time of their own
         (images, arrays). `state`, from an earlier result, continues an interrupted video: a file is given whole
-        again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit for bit.
-        `on_global_frame` hears which frame pass one has reached.
+        again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit for bit (up
+        to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which frame pass one
+        has reached.
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
@@ -86,7 +89,7 @@ class Segmenter:
         if state is not None and state.expressions != texts:
             raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
         words = self._read_words(texts)
-        default = 1 if is_live else CHUNK_FRAMES
+        default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
         return self._results(frames, words, state, chunk, is_live, soft, on_global_frame)
 
@@ -115,9 +118,12 @@ class Segmenter:
         tokens = self.model.text.trimmed(self.model.text.tokenize(texts)).to(self.device)
         for notice in tokens.notices:
             warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
-        with self._computing():
-            words: Words = self.model.text(tokens)
-            return words
+        with torch.inference_mode():
+            words: Words = self.chunks.model.text(tokens)
+            # What tells words from sub-words is asked of every result, and never by the GPU.
+            return replace(
+                words, features=words.features.to(self.chunks.dtype), word_of_token=words.word_of_token.cpu()
+            )
 
     def _whole_windows(self, chunk_frames: int) -> int:
         """The chunk rounded up to whole windows of the encoder, so that windows never depend on the chunk size."""
@@ -136,12 +142,38 @@ class Segmenter:
         soft: bool,
         on_global_frame: Callable[[int], None] | None,
     ) -> Iterator[FrameResult]:
+        whole: list[Frame] = []
         if state is None:
-            with self._computing():
-                state = self.model.start(words)
+            state = self._start(words)
             if not is_live:
+                whole = _whole_video(source, chunk)
+            if not is_live and not whole:
                 state = self._write_global_memory(source, words, state, chunk, on_global_frame)
-        yield from self._segment_chunks(source, words, state.to(self.device), chunk, soft)
+        if whole:
+            is_full = len(whole) == chunk
+            yield from self._segment_whole(whole, is_full, source.info.duration, words, state, soft, on_global_frame)
+        else:
+            yield from self._segment_chunks(source, words, self._ready(state), chunk, soft)
+
+    def _segment_whole(
+        self,
+        whole: list[Frame],
+        is_full: bool,
+        duration: float | None,
+        words: Words,
+        state: VideoState,
+        soft: bool,
+        on_frame: Callable[[int], None] | None,
+    ) -> Iterator[FrameResult]:
+        """Both passes in one, where a chunk holds the video: each frame is encoded once, for both memories."""
+        plan = Plan(self._samples(whole, state))
+        state = replace(state, is_global_complete=True)
+        with torch.inference_mode():
+            found = self.chunks.segment(*self._input(whole, duration), words, state, plan, is_full)
+            pending = PendingResults.of(whole, found, words, soft)
+        if on_frame is not None:
+            on_frame(whole[-1].index)
+        yield from pending.results()
 
     def _write_global_memory(
         self,
@@ -152,14 +184,15 @@ class Segmenter:
         on_frame: Callable[[int], None] | None,
     ) -> VideoState:
         """Pass one: every n-th frame of the whole video into the global memory, then fixed (section 3.2.2)."""
-        interval = self.model.config.memory.interval
         is_windowed = self.model.visual.window > 1  # such an encoder must see every frame, also between the samples
-        frames = source.frames(every=1 if is_windowed else interval) if state.global_cells.shape[1] else iter(())
+        every = 1 if is_windowed else self.model.config.memory.interval
+        frames = source.frames(every=every) if state.global_cells.shape[1] else iter(())
         while some := list(islice(frames, chunk)):
-            with self._computing():
-                clip = self._encode(some, source.info.duration, words)
-                samples = [t for t, frame in enumerate(some) if frame.index % interval == 0]
-                state = self.model.remember(clip.stamped[:, samples], state)
+            samples = self._samples(some, state)
+            if samples:
+                with torch.inference_mode():
+                    given = self._input(some, source.info.duration)
+                    state = self.chunks.remember(*given, words, state, samples, is_full=len(some) == chunk)
             if on_frame is not None:
                 on_frame(some[-1].index)
         return replace(state, is_global_complete=True)
@@ -168,56 +201,59 @@ class Segmenter:
         self, source: FrameSource, words: Words, state: VideoState, chunk: int, soft: bool
     ) -> Iterator[FrameResult]:
         """Pass two, or the only pass of `live`."""
-        interval = self.model.config.memory.interval
         is_live = not state.is_global_complete
         # An interrupted chunk is encoded again whole, so that its numbers do not depend on the interruption.
         first = state.frame_index - (state.frame_index % chunk if source.is_repeatable else 0)
         frames = source.frames(start=first)
+        is_ahead = self._is_ahead(is_live)
+        waiting: PendingResults | None = None
         while some := list(islice(frames, chunk)):
-            with self._computing():
-                # What is live has no known end, also when it comes from a file.
-                clip = self._encode(some, None if is_live else source.info.duration, words)
-            for start, stop in _spans([frame.index for frame in some], interval if is_live else None):
-                done = max(0, state.frame_index - some[start].index)  # frames of the span before the interruption
-                if done >= stop - start:
-                    continue
-                with self._computing():
-                    if is_live and some[start].index % interval == 0 and not done:
-                        state = self.model.remember(clip.stamped[:, [start]], state)
-                    predictions, states = self.model.steps(clip.part(start, stop), words, state, done)
-                for frame, prediction, state in zip(some[start + done : stop], predictions, states, strict=True):
-                    with self._computing():
-                        result = self._result(frame, prediction, words, state, soft)
-                    yield result
+            done = max(0, state.frame_index - some[0].index)  # frames before the interruption
+            if done >= len(some):
+                continue
+            # What is live has no known end, also when it comes from a file.
+            duration = None if is_live else source.info.duration
+            plan = Plan(self._samples(some, state) if is_live else (), is_live, first=done)
+            with torch.inference_mode():
+                is_full = len(some) == chunk and not done
+                found = self.chunks.segment(*self._input(some, duration), words, state, plan, is_full)
+                pending = PendingResults.of(some[done:], found, words, soft)
+            state = found.states[-1]
+            if not is_ahead:
+                yield from pending.results()
+                continue
+            if waiting is not None:
+                yield from waiting.results()
+            waiting = pending
+        if waiting is not None:
+            yield from waiting.results()
 
-    def _result(
-        self, frame: Frame, prediction: FramePrediction, words: Words, state: VideoState, soft: bool
-    ) -> FrameResult:
-        soft_mask = prediction.logits.float().sigmoid()
-        full = resize_soft(soft_mask, *frame.pixels.shape[:2])  # the soft mask is upsampled, then cut (section 3.2.3)
-        return FrameResult(
-            frame=frame,
-            masks=(full > THRESHOLD).cpu().numpy(),
-            soft_masks=full.cpu().numpy() if soft else None,
-            presence=tuple(presence(soft_mask).tolist()),
-            word_attention=tuple(tuple(row) for row in words.attention_by_word(prediction.word_attention)),
-            state=state,
-        )
+    def _is_ahead(self, is_live: bool) -> bool:
+        """A GPU segments the next chunk while this one's results are used; what is live must not wait for frames."""
+        return self.device.type == "cuda" and not is_live
 
-    def _encode(self, some: list[Frame], duration: float | None, words: Words) -> ClipFeatures:
-        """A chunk of frames through the encoders; the visual one runs once for all expressions."""
+    def _start(self, words: Words) -> VideoState:
+        with torch.inference_mode():
+            return self.chunks.model.start(words)
+
+    def _ready(self, state: VideoState) -> VideoState:
+        """A state from anywhere, on the device and in the precision that computes."""
+        dtype = self.chunks.dtype
+        here = state.to(self.device)
+        return replace(here, global_cells=here.global_cells.to(dtype), local_cells=here.local_cells.to(dtype))
+
+    def _samples(self, some: list[Frame], state: VideoState) -> tuple[int, ...]:
+        """Which of a chunk's frames the global memory is written from; none where there is no such memory."""
+        if not state.global_cells.shape[1]:
+            return ()
+        return tuple(t for t, frame in enumerate(some) if frame.index % self.model.config.memory.interval == 0)
+
+    def _input(self, some: list[Frame], duration: float | None) -> tuple[Tensor, Tensor]:
+        """A chunk of frames (1, T, 3, S, S') and their times (1, T, 2), on the device."""
         size = self.model.config.input_size(*some[0].pixels.shape[:2])
-        pixels = frames_to_tensor([frame.pixels for frame in some], size)
-        times = frame_times(some, duration)[None].to(self.device)
-        return self.model.fuse(self.model.visual(pixels.to(self.device).unsqueeze(0)), times, words)
-
-    @contextmanager
-    def _computing(self) -> Iterator[None]:
-        """No gradients, and the chosen precision."""
-        dtype = getattr(torch, self.precision)
-        is_reduced = self.precision != "float32"
-        with torch.inference_mode(), torch.autocast(self.device.type, dtype, enabled=is_reduced):
-            yield
+        frames = frames_to_tensor([frame.pixels for frame in some], size, self.device)
+        times = frame_times(some, duration)
+        return frames.unsqueeze(0), times.unsqueeze(0).to(self.device, non_blocking=True)
 
 
 def load(
@@ -235,7 +271,15 @@ def _is_live(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:
     return mode == "live" or not frames.is_repeatable
 
 
-def _spans(indices: Sequence[int], interval: int | None) -> list[tuple[int, int]]:
-    """Where a chunk's frames are cut: before each that is written into the global memory, which all after it read."""
-    starts = [place for place, index in enumerate(indices) if not place or (interval and index % interval == 0)]
-    return list(itertools.pairwise([*starts, len(indices)]))
+def _whole_video(source: FrameSource, chunk: int) -> list[Frame]:
+    """All frames of a video that fits into one chunk; none of any other. A container's own count may be wrong."""
+    count = source.info.frame_count
+    if count is None or count > chunk:
+        return []
+    frames = list(islice(source.frames(), chunk + 1))
+    return frames if len(frames) <= chunk else []
+
+
+def chunk_frames_of(device: torch.device, sentences: int) -> int:
+    """How many frames are segmented together: on a GPU more, but not for many sentences, as each has its memories."""
+    return CHUNK_FRAMES if device.type != "cuda" else max(CHUNK_FRAMES, CUDA_CHUNK_ROWS // sentences)

@@ -212,8 +212,8 @@ class LocalGlobalMemory(nn.Module):
     def stamp(self, values: Tensor, times: Tensor, grid: tuple[int, int]) -> Tensor:
         """V (B, T, P, D) with its time and place on it, as it is written and as it looks up."""
         if self.time is not None:
-            values = values + self.time(times).unsqueeze(2)
-        return values if self.place is None else values + self.place(grid)
+            values = values + self.time(times).unsqueeze(2).to(values.dtype)
+        return values if self.place is None else values + self.place(grid).to(values.dtype)
 
     def project_local(self, stamped: Tensor) -> Tensor:
         """W_v v of the local write for a whole chunk, (B, T, P, D): it needs no memory."""

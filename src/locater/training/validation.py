@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from locater.evaluation.overlap import iou
-from locater.inference.segmenter import THRESHOLD
+from locater.inference.pending import THRESHOLD
 from locater.model.locater import Locater
 from locater.records import Batch
 from locater.training.data import TrainingData

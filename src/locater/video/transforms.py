@@ -9,19 +9,30 @@ from torch import Tensor
 
 from locater.records import Frame, Pixels
 
+CPU = torch.device("cpu")
 
-def frames_to_tensor(frames: Sequence[Pixels], size: tuple[int, int]) -> Tensor:
-    """Frames resized to `size` (rows, columns), (T, 3, S, S') float32 in [0, 1].
+
+def frames_to_tensor(frames: Sequence[Pixels], size: tuple[int, int], device: torch.device = CPU) -> Tensor:
+    """Frames resized to `size` (rows, columns), (T, 3, S, S') float32 in [0, 1], on `device`.
 
     Each frame is resized by itself: in one batch the kernel may sum in another order, and then streamed masks would
-    differ in the last bit from those of a whole clip.
+    differ in the last bit from those of a whole clip. A GPU resizes what it gets as bytes, and nobody waits for it.
     """
-    resized = torch.empty(len(frames), 3, *size)
+    resized = torch.empty(len(frames), 3, *size, device=device)
     for index, pixels in enumerate(frames):
-        values = torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1), dtype=np.float32))  # (3, H, W)
+        values = _planes(pixels, device)  # (3, H, W)
         one = F.interpolate(values[None], size=size, mode="bilinear", align_corners=False, antialias=True)
         resized[index] = one[0].div_(255).clamp_(0, 1)  # the filter's weights sum to 1 only up to rounding
     return resized
+
+
+def _planes(pixels: Pixels, device: torch.device) -> Tensor:
+    """(3, H, W) float32 on `device`."""
+    if device.type != "cuda":
+        return torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1), dtype=np.float32)).to(device)
+    pinned = torch.empty(pixels.shape, dtype=torch.uint8, pin_memory=True)
+    pinned.numpy()[...] = pixels
+    return pinned.to(device, non_blocking=True).permute(2, 0, 1).float().contiguous()
 
 
 def frame_times(frames: Sequence[Frame], duration: float | None) -> Tensor:

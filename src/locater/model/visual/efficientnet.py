@@ -210,7 +210,7 @@ class EfficientNetLite(VisualEncoder):
         else:
             patches = self.projection(rearrange(fine, "n c rows columns -> n (rows columns) c"))
         return VisualFeatures(
-            patches=rearrange(patches + self.place(grid), "(b t) p d -> b t p d", b=batch),
+            patches=rearrange(patches + self.place(grid).to(patches.dtype), "(b t) p d -> b t p d", b=batch),
             early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in maps[:3]),
             grid=grid,
         )

@@ -1,0 +1,123 @@
+"""A network over chunks of frames, as one function of tensors alone, so that a GPU can replay it as a CUDA graph."""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from locater.inference.captured import Replays, captured_in_one_pool
+from locater.model.locater import Locater
+from locater.records import Tokens, VideoState, Words
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done with a chunk of frames."""
+
+    samples: tuple[int, ...] = ()  # those of its frames that are written into the global memory
+    is_live: bool = False  # each of them just before it is segmented; else all of them before the first
+    is_segmented: bool = True  # False: the global memory alone is written
+    first: int = 0  # frames before it were segmented earlier, before an interruption
+
+    def spans(self, frames: int) -> list[tuple[int, int]]:
+        """Where the chunk is cut: before each frame that changes what all after it read."""
+        starts = sorted({0, *self.samples}) if self.is_live else [0]
+        return list(itertools.pairwise([*starts, frames]))
+
+
+@dataclass(frozen=True)
+class ChunkMasks:
+    """What a chunk's frames, from `Plan.first` on, gave."""
+
+    logits: Tensor  # (E, T, h, w)
+    word_attention: Tensor  # (E, T, W)
+    states: list[VideoState]  # after each frame
+
+
+class Chunks:
+    """One network's way with chunks; with `is_replayed`, on a GPU, those of full length are replayed as CUDA graphs."""
+
+    def __init__(self, model: Locater, is_replayed: bool) -> None:
+        self.model = model
+        self.device = model.memory.local_start.device
+        self.dtype = model.memory.local_start.dtype
+        self._replays = Replays(self._computed, captured_in_one_pool()) if is_replayed else None
+
+    def read(self, tokens: Tokens) -> Words:
+        """The encoded sentences, in the precision that computes."""
+        words: Words = self.model.text(tokens)
+        return replace(words, features=words.features.to(self.dtype))
+
+    def remember(
+        self, frames: Tensor, times: Tensor, words: Words, state: VideoState, samples: tuple[int, ...], is_full: bool
+    ) -> VideoState:
+        """The state with some frames of (1, T, 3, S, S') in its global memory."""
+        plan = Plan(samples, is_segmented=False)
+        (cells,) = self._run(plan, frames, times, words, state, is_full)
+        return replace(state, global_cells=cells)
+
+    def segment(
+        self, frames: Tensor, times: Tensor, words: Words, state: VideoState, plan: Plan, is_full: bool
+    ) -> ChunkMasks:
+        """The masks of frames (1, T, 3, S, S'); `is_full`: more chunks of this shape are to be expected."""
+        logits, attention, *cells = self._run(plan, frames, times, words, state, is_full)
+        spans = plan.spans(frames.shape[1])
+        global_cells, local_cells = cells[: len(spans)], iter(cells[len(spans) :])
+        states = []
+        for span_cells, (start, stop) in zip(global_cells, spans, strict=True):
+            for _ in range(max(start, plan.first), stop):
+                state = replace(
+                    state,
+                    global_cells=span_cells,
+                    local_cells=next(local_cells),
+                    frame_index=state.frame_index + 1,
+                )
+                states.append(state)
+        return ChunkMasks(logits, attention, states)
+
+    def _run(
+        self, plan: Plan, frames: Tensor, times: Tensor, words: Words, state: VideoState, is_full: bool
+    ) -> tuple[Tensor, ...]:
+        how = plan, words.may_be_padded
+        tensors = (
+            frames.to(self.dtype),
+            times,
+            words.features,
+            words.is_padding,
+            state.global_cells,
+            state.local_cells,
+        )
+        if self._replays is None or not is_full:
+            return self._computed(how, *tensors)
+        return self._replays(how, *tensors)
+
+    def _computed(self, how: tuple[Plan, bool], *tensors: Tensor) -> tuple[Tensor, ...]:
+        """The global cells; or logits, attention, the global cells of each span and the local ones of each frame."""
+        plan, may_be_padded = how
+        frames, times, features, is_padding, global_cells, local_cells = tensors
+        words = Words(features, is_padding, is_padding, (), (), may_be_padded)
+        state = VideoState(global_cells, local_cells, 0, True, ())
+        clip = self.model.fuse(self.model.visual(frames), times, words)
+        if plan.samples and not plan.is_live:
+            # Stacked rather than indexed: a list of places would be copied to the GPU, which no graph can hold.
+            state = self.model.remember(torch.stack([clip.stamped[:, t] for t in plan.samples], dim=1), state)
+        if not plan.is_segmented:
+            return (state.global_cells,)
+        predictions, globals_by_span, locals_by_frame = [], [], []
+        for start, stop in plan.spans(frames.shape[1]):
+            done = max(0, plan.first - start)
+            if plan.is_live and start in plan.samples and not done:
+                state = self.model.remember(clip.stamped[:, start : start + 1], state)
+            globals_by_span.append(state.global_cells)
+            if done < stop - start:
+                found, states = self.model.steps(clip.part(start, stop), words, state, done)
+                state = states[-1]
+                predictions += found
+                locals_by_frame += [each.local_cells for each in states]
+        return (
+            torch.stack([prediction.logits for prediction in predictions], dim=1),
+            torch.stack([prediction.word_attention for prediction in predictions], dim=1),
+            *globals_by_span,
+            *locals_by_frame,
+        )

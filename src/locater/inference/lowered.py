@@ -1,0 +1,36 @@
+"""A network in a lower precision: stored once, instead of cast at every call."""
+
+import copy
+
+import torch
+from torch import nn
+
+from locater.model.locater import Locater
+from locater.model.memory import TimeEmbedding
+from locater.model.place import PlaceEmbedding
+from locater.model.text import TextEncoder
+from locater.model.visual.fixed_norm import FixedBatchNorm
+
+# Run once a video or cost nothing, and rounding would be felt: seconds and places in sinusoids, running statistics.
+_EXACT_PARTS = (TextEncoder, TimeEmbedding, PlaceEmbedding, FixedBatchNorm, nn.BatchNorm1d)
+
+
+def lowered(model: Locater, dtype: torch.dtype) -> Locater:
+    """A copy of the network that computes in `dtype`; the network itself where that is float32.
+
+    Nothing is cast on the way, so that features between layers are half as large; sums inside LayerNorm, softmax,
+    attention and matrix products stay in float32.
+    """
+    if dtype == torch.float32:
+        return model
+    copied = copy.deepcopy(model)
+    exact = {
+        id(tensor)
+        for part in copied.modules()
+        if isinstance(part, _EXACT_PARTS)
+        for tensor in (*part.parameters(), *part.buffers())
+    }
+    for tensor in (*copied.parameters(), *copied.buffers()):
+        if tensor.is_floating_point() and id(tensor) not in exact:
+            tensor.data = tensor.data.to(dtype)
+    return copied

@@ -1,0 +1,74 @@
+"""A chunk's results on their way from the GPU: asked for at once, waited for only when somebody wants them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from locater.inference.chunks import ChunkMasks
+from locater.model.decoder import presence
+from locater.records import Frame, FrameResult, VideoState, Words
+from locater.video.transforms import resize_soft
+
+THRESHOLD = 0.5  # section 3.3, inference
+
+
+@dataclass(frozen=True)
+class PendingResults:
+    """The masks of a chunk, computed and being copied."""
+
+    frames: Sequence[Frame]
+    states: Sequence[VideoState]
+    words: Words
+    masks: Sequence[Tensor]  # a frame: (E, H, W) bool, on the CPU once `copied`, as are the next three
+    soft_masks: Sequence[Tensor]  # likewise, float; none unless asked for
+    presence: Tensor  # (E, T)
+    word_attention: Tensor  # (E, T, W)
+    copied: torch.cuda.Event | None  # None: all of it was on the CPU from the start
+
+    @classmethod
+    def of(cls, frames: Sequence[Frame], found: ChunkMasks, words: Words, soft: bool) -> "PendingResults":
+        """Masks at each frame's own size; nothing here waits for the GPU."""
+        small = found.logits.float().sigmoid()
+        masks, soft_masks = [], []
+        for frame, each in zip(frames, small.unbind(1), strict=True):
+            full = resize_soft(each, *frame.pixels.shape[:2])  # the soft mask is upsampled, then cut (section 3.2.3)
+            masks.append(_to_host(full > THRESHOLD))
+            soft_masks += [_to_host(full)] if soft else []
+        sure = _to_host(presence(small.flatten(0, 1)).view(small.shape[:2]))
+        attention = _to_host(found.word_attention.float())
+        copied = None
+        if small.is_cuda:
+            copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            copied.record()
+        return cls(frames, found.states, words, masks, soft_masks, sure, attention, copied)
+
+    def results(self) -> list[FrameResult]:
+        """Each frame's, when all are here."""
+        if self.copied is not None:
+            self.copied.synchronize()
+        return [
+            FrameResult(
+                frame=frame,
+                masks=_array(self.masks[t]),
+                soft_masks=_array(self.soft_masks[t]) if self.soft_masks else None,
+                presence=tuple(self.presence[:, t].tolist()),
+                word_attention=tuple(tuple(row) for row in self.words.attention_by_word(self.word_attention[:, t])),
+                state=state,
+            )
+            for t, (frame, state) in enumerate(zip(self.frames, self.states, strict=True))
+        ]
+
+
+def _to_host(tensor: Tensor) -> Tensor:
+    """On the CPU; from a GPU into pinned memory, without waiting."""
+    return tensor.to("cpu", non_blocking=True)
+
+
+def _array(tensor: Tensor) -> npt.NDArray[Any]:
+    """As an array of its own: pinned memory is scarce, and results may be kept."""
+    array: npt.NDArray[Any] = tensor.numpy()
+    return array.copy() if tensor.is_pinned() else array
