@@ -72,6 +72,19 @@ def test_fps_counts_frames_and_checks_every_way(run: Run) -> None:
     assert report["asked"]["precision"] == "bfloat16"
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("preset_name", ["tiny", "default"])
+def test_fps_on_a_gpu_checks_the_captured_ways_too(run: Run, preset_name: str) -> None:
+    report = checked(run("fps", "--device", "cuda", "--preset", preset_name, "--no-compile"), "fps")
+    assert len(list(timed_rows(report))) == 3
+
+
+def test_the_shipped_networks_preset_is_measured_without_a_word_table(run: Run) -> None:
+    (row,) = timed_rows(checked(run("fps", "--preset", "default", "--repeats", 1), "fps"))
+    assert (row["size"], row["way"]) == (320, fps.OWN_WAY)
+
+
 def test_memory_is_compared_with_the_block_at_every_length(run: Run) -> None:
     rows = list(timed_rows(checked(run("memory"), "memory")))
     assert {row["frames"] for row in rows} == {4, 8}

@@ -13,6 +13,7 @@ from locater.config import preset
 from locater.inference.captured import Captured, Replays, TensorFunction
 from locater.inference.chunks import Chunks, Plan
 from locater.inference.lowered import lowered
+from locater.inference.pending import packed, unpacked
 from locater.inference.segmenter import Segmenter, chunk_frames_of
 from locater.model.build import build
 from locater.model.locater import Locater
@@ -127,6 +128,15 @@ def test_a_video_of_one_chunk_is_read_and_encoded_once(video: npt.NDArray[np.uin
     rest = list(segmenter.segment(video, SENTENCES, soft=True, chunk_frames=19, state=at_once[6].state))
     for ours, theirs in zip(rest, at_once[7:], strict=True):
         assert np.array_equal(ours.soft_masks, theirs.soft_masks)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [1, 8, 13, 50])
+def test_masks_travel_as_bits(width: int) -> None:
+    masks = torch.rand(2, 3, width) > 0.5
+    bits = packed(masks)
+    assert bits.dtype == torch.uint8 and bits.shape == (2, 3, -(-width // 8))
+    found = unpacked(bits, width)
+    assert found.dtype == np.bool_ and np.array_equal(found, masks.numpy())
 
 
 @pytest.mark.parametrize(

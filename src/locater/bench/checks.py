@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 # How far a result may be from the reference, as a part of the reference's size: what rounding alone does to a
-# recurrence over some tens of frames. A wrong formula is off by tens of per cent.
-TOLERANCES = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
+# recurrence over some tens of frames. An EfficientNet with random weights, which nothing normalises, magnifies it most:
+# 0.08 in bfloat16, stored or autocast. A wrong formula is off by tens of per cent, in float32 too.
+TOLERANCES = {torch.float32: 1e-4, torch.float16: 3e-2, torch.bfloat16: 0.12}
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import torch
+from einops import rearrange
 from torch import Tensor
+from torch.nn import functional as F
 
 from locater.inference.chunks import ChunkMasks
 from locater.model.decoder import presence
@@ -23,7 +26,7 @@ class PendingResults:
     frames: Sequence[Frame]
     states: Sequence[VideoState]
     words: Words
-    masks: Sequence[Tensor]  # a frame: (E, H, W) bool, on the CPU once `copied`, as are the next three
+    masks: Sequence[Tensor]  # a frame: (E, H, W), on the CPU once `copied`, as are the next three; from a GPU packed
     soft_masks: Sequence[Tensor]  # likewise, float; none unless asked for
     presence: Tensor  # (E, T)
     word_attention: Tensor  # (E, T, W)
@@ -36,7 +39,8 @@ class PendingResults:
         masks, soft_masks = [], []
         for frame, each in zip(frames, small.unbind(1), strict=True):
             full = resize_soft(each, *frame.pixels.shape[:2])  # the soft mask is upsampled, then cut (section 3.2.3)
-            masks.append(_to_host(full > THRESHOLD))
+            cut = full > THRESHOLD
+            masks.append(_to_host(packed(cut) if cut.is_cuda else cut))
             soft_masks += [_to_host(full)] if soft else []
         sure = _to_host(presence(small.flatten(0, 1)).view(small.shape[:2]))
         attention = _to_host(found.word_attention.float())
@@ -53,7 +57,7 @@ class PendingResults:
         return [
             FrameResult(
                 frame=frame,
-                masks=_array(self.masks[t]),
+                masks=self.masks[t].numpy() if self.copied is None else unpacked(self.masks[t], frame.pixels.shape[1]),
                 soft_masks=_array(self.soft_masks[t]) if self.soft_masks else None,
                 presence=tuple(self.presence[:, t].tolist()),
                 word_attention=tuple(tuple(row) for row in self.words.attention_by_word(self.word_attention[:, t])),
@@ -61,6 +65,19 @@ class PendingResults:
             )
             for t, (frame, state) in enumerate(zip(self.frames, self.states, strict=True))
         ]
+
+
+def packed(masks: Tensor) -> Tensor:
+    """Masks (..., W) as bits, (..., ceil(W / 8)) uint8: an eighth of the bytes to copy and to hold in pinned memory."""
+    whole = F.pad(masks.to(torch.uint8), (0, -masks.shape[-1] % 8))
+    bits = rearrange(whole, "... (bytes eight) -> ... bytes eight", eight=8)
+    places = torch.arange(7, -1, -1, dtype=torch.uint8, device=masks.device)  # the first pixel is the highest bit
+    return torch.bitwise_left_shift(bits, places).sum(-1, dtype=torch.uint8)
+
+
+def unpacked(bits: Tensor, width: int) -> npt.NDArray[np.bool_]:
+    """The masks (..., W) that were packed."""
+    return np.unpackbits(bits.numpy(), axis=-1, count=width).view(np.bool_)
 
 
 def _to_host(tensor: Tensor) -> Tensor:

@@ -41,8 +41,8 @@ class ChannelNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` (..., D), normalised."""
-        normalised: Tensor = self.statistics(x.flatten(0, -2)).view_as(x)
-        return normalised
+        normalised: Tensor = self.statistics(x.flatten(0, -2).float()).view_as(x)
+        return normalised.to(x.dtype)
 
 
 class CrossModalityEncoder(nn.Module):

@@ -102,8 +102,8 @@ class MaskEmbedding(nn.Module):
     def forward(self, soft_mask: Tensor, grid: tuple[int, int], weight: Tensor, bias: Tensor) -> Tensor:
         """(B, P, K) from a soft mask (B, h, w) of any resolution, pooled to the grid first; the last layer is given."""
         pooled = F.adaptive_avg_pool2d(soft_mask.unsqueeze(1), grid)
-        embedded: Tensor = F.conv2d(self.layers[:2](pooled), weight, bias, padding=1)
-        return rearrange(embedded, "b k r c -> b (r c) k")
+        hidden = self.layers[1](self.layers[0](pooled))
+        return rearrange(F.conv2d(hidden, weight, bias, padding=1), "b k r c -> b (r c) k")
 
 
 class TimeEmbedding(nn.Module):
