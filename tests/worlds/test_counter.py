@@ -1,5 +1,6 @@
 """Further questions to one scene."""
 
+from dataclasses import replace
 from random import Random
 
 import torch
@@ -20,8 +21,8 @@ def test_further_questions_mean_other_objects_and_each_exactly_one() -> None:
                 assert is_unique(judge(description, scene.cast), member)
             asked = questions_to(scene, 3, LEXICON)
             assert asked[0] == (scene.expression, scene.referent) and len(asked) == 3
-            different = [actor for text, actor in asked if text != scene.expression]
-            assert scene.referent not in different and len(set(different)) == len(different)
+            different = [actor for _, actor in asked if actor != scene.referent]
+            assert len(set(different)) == len(different)
             to_twins += any(actor in scene.twins for actor in different)
             assert asked == questions_to(scene, 3, LEXICON)
     assert to_twins > 20  # where a twin does something of its own, the words alone decide
@@ -34,6 +35,21 @@ def test_a_batch_holds_every_questions_own_mask() -> None:
     assert three.masks.shape == (18, 2, 48, 48) and len(three.expressions) == 18
     assert three.expressions[::3] == one.expressions
     assert torch.equal(three.masks[::3], one.masks) and torch.equal(three.frames, one.frames)
-    others = [row for row in range(18) if row % 3 and three.expressions[row] != three.expressions[row - row % 3]]
-    overlaps = [(three.masks[row] * three.masks[row - row % 3]).sum().item() for row in others]
-    assert len(others) > 6 and not any(overlaps)  # visible masks are disjoint
+    own = three.masks[::3].repeat_interleave(3, dim=0)
+    others = [row for row in range(18) if not torch.equal(three.masks[row], own[row])]  # the rest: own in other words
+    assert len(others) > 6 and not (three.masks * own)[others].any()  # visible masks are disjoint
+
+
+def test_where_nothing_else_can_be_meant_nobody_is() -> None:
+    scene = next(
+        scene
+        for scene in (sample_scene(video_seed("train", "appearance", number)) for number in range(400))
+        if not list(_others(scene, Random(0)))
+    )
+    base = scene.description
+    nobody = replace(base, looks=replace(base.looks, noun="star", colour="pink"))
+    asked = [questions_to(replace(scene, seed=scene.seed + other), 2, LEXICON, lambda _: nobody) for other in range(40)]
+    seconds = [second for _, second in asked]
+    assert {actor for _, actor in seconds} == {scene.referent, None}
+    assert all("pink" in text for text, actor in seconds if actor is None)
+    assert questions_to(scene, 2, LEXICON)[1][1] == scene.referent  # in other words, where nobody cannot be said

@@ -1,6 +1,7 @@
 """Further questions to a scene that mean other objects: one picture, other words, another answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from random import Random
 from typing import Protocol
 
@@ -9,6 +10,7 @@ from locater.worlds.claims import Claim, Description, is_unique, judge, judge_lo
 from locater.worlds.grammar import Lexicon, say
 from locater.worlds.sentences import CLAIM_NAMES, Attributes, looks_of, unique_description
 
+NOBODY_SHARE = 0.7  # of further questions where nothing else can be meant
 MOST_TRIES = 12  # of claims on one object: what is not found by then costs more than a scene of its own
 
 
@@ -29,19 +31,31 @@ class Asked(Protocol):
     def actor_of_member(self) -> tuple[int, ...]: ...
 
 
-def questions_to(scene: Asked, count: int, lexicon: Lexicon) -> list[tuple[str, int | None]]:
-    """`count` sentences on a scene, each with the actor it means: its own, then others; its own again where none is."""
-    own = (scene.expression, scene.referent)
+def questions_to(
+    scene: Asked, count: int, lexicon: Lexicon, nobody: Callable[[Random], Description | None] = lambda _: None
+) -> list[tuple[str, int | None]]:
+    """`count` sentences on a scene, each with the actor it means: its own, then others of others.
+
+    Where there are no others, mostly one that `nobody` gives, true of none; else its own in other words.
+    """
+    found = [(scene.expression, scene.referent)]
     if count == 1:
-        return [own]
+        return found
     rng = Random(scene.seed + 2)
-    found = [own]
-    for description, member in _others(scene, rng):
-        if len(found) == count:
-            break
-        text = say(description, rng, lexicon, scene.cast.occluder)
-        found.append((text, scene.actor_of_member[member]))
-    return [*found, *[own] * (count - len(found))]
+
+    def said(description: Description) -> str:
+        return say(description, rng, lexicon, scene.cast.occluder)
+
+    for description, member in islice(_others(scene, rng), count - 1):
+        found.append((said(description), scene.actor_of_member[member]))
+    while len(found) < count:
+        wants_nobody = scene.referent is not None and rng.random() < NOBODY_SHARE
+        description_of_none = nobody(rng) if wants_nobody else None
+        if description_of_none is None:
+            found.append((said(scene.description), scene.referent))
+        else:
+            found.append((said(description_of_none), None))
+    return found
 
 
 def _others(scene: Asked, rng: Random) -> Iterator[tuple[Description, int]]:

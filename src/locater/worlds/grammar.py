@@ -7,6 +7,7 @@ from random import Random
 from locater.worlds.claims import Claim, Description, Looks
 
 MOST_WORDS = 20
+ASIDE_SHARE = 0.4  # of the sentences without a claim, where a world has asides
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,8 @@ class Lexicon:
     occluders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     colours: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: COLOURS)
     textures: Mapping[str, Phrases] = field(default_factory=lambda: TEXTURES)
+    # What may be added to a noun where no claim is made, without deciding anything.
+    asides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def vocabulary(self) -> list[str]:
         """Every word that `say` can ever use with this lexicon, sorted."""
@@ -142,6 +145,7 @@ class Lexicon:
             texts += synonyms
         for phrases in (*self.textures.values(), *CLAIMS.values()):
             texts += phrases.before + phrases.after
+        texts += {aside for asides in self.asides.values() for aside in asides}
         texts += [form for verbs in EVENTS.values() for verb in verbs for form in verb]
         texts += [time for times in TIMES.values() for time in times]
         return sorted({word for text in texts for word in text.split() if not word.startswith("{")})
@@ -154,6 +158,8 @@ def say(description: Description, rng: Random, lexicon: Lexicon, occluder: str =
     if claim is not None:
         before, after = _say_claim(claim, rng, lexicon, occluder)
         needs_the = claim.name in ("largest", "smallest", "leftmost", "rightmost", "highest", "lowest")
+    elif description.looks.noun in lexicon.asides and rng.random() < ASIDE_SHARE:
+        after = rng.choice(lexicon.asides[description.looks.noun])
     noun_phrase = _say_looks(description.looks, rng, lexicon, before, may_trail=not after)
     words = " ".join(part for part in (noun_phrase, after) if part)
     draw = rng.random()

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Iterator
+from random import Random
 
 import numpy as np
 import pytest
@@ -13,10 +14,12 @@ from locater.errors import LocaterError
 from locater.records import Mask
 from locater.training.composed_data import ComposedData
 from locater.training.sources import open_data
+from locater.worlds.claims import is_absent, judge
 from locater.worlds.composed import ComposedVideo, ComposedWorld, Scene, Studio, Textures, draw_batch, plan_batch
+from locater.worlds.composed.asides import asides_for
 from locater.worlds.composed.render import render
 from locater.worlds.composed.scene import check
-from locater.worlds.grammar import MOST_WORDS
+from locater.worlds.grammar import CLAIMS, EVENTS, MOST_WORDS
 from locater.worlds.seeds import KINDS, video_seed
 
 SIZE = 48
@@ -165,6 +168,31 @@ def test_a_photograph_s_own_things_are_asked_about_too() -> None:
                 and abs(y - scene.poses[scene.referent, 16, 1]) < 0.15
             )
     assert found > 5
+
+
+def test_further_questions_to_a_lonely_thing_are_about_nothing_in_the_picture() -> None:
+    studio = Studio(small_pack())
+    found = 0
+    for scene in scenes("appearance", 60):
+        description = studio.nobody(scene, Random(1))
+        if description is not None:
+            found += 1
+            assert is_absent(judge(description, scene.cast))
+    assert found > 30
+
+
+def test_asides_follow_nouns_and_use_no_word_that_decides() -> None:
+    deciding = {word for phrases in CLAIMS.values() for text in phrases.before + phrases.after for word in text.split()}
+    deciding |= {word for verbs in EVENTS.values() for verb in verbs for form in verb for word in form.split()}
+    harmless = {"the", "a", "in", "of", "on", "at", "to", "is", "that", "which", "not", "it", "still", "around", "down"}
+    harmless |= {"picture", "standing", "along", "by", "over", "for", "away", "up"}
+    lexicon = Studio(small_pack()).lexicon
+    said = {aside for asides in lexicon.asides.values() for aside in asides}
+    assert not {word for aside in said for word in aside.split()} & (deciding - harmless)
+    assert any("wearing" in aside for aside in asides_for("person", ()))
+    assert asides_for("dog", ("animal",)) != asides_for("bus", ("vehicle",)) != asides_for("cup", ())
+    with_asides = [scene.expression for scene in scenes("appearance", 60) if any(a in scene.expression for a in said)]
+    assert 10 < len(with_asides) < 40
 
 
 def test_what_passes_behind_the_wall_is_hidden_and_comes_back() -> None:

@@ -17,13 +17,18 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "cell phone": ("cell phone", "phone"),
     "couch": ("couch", "sofa"),
     "motorcycle": ("motorcycle", "motorbike"),
-    "person": ("person", "person", "human"),
+    # Which of these it is, no annotation tells; all of them are said of people.
+    "person": (
+        *("person", "person", "man", "man", "woman", "woman", "girl", "boy", "kid", "child", "guy", "lady", "human"),
+        *("rider", "player", "dancer", "skater", "surfer", "hiker", "runner", "cyclist", "worker", "pedestrian"),
+    ),
     "tv": ("tv", "television"),
 }
 _PEOPLE = frozenset(
     (
         *("person", "people", "human", "man", "men", "woman", "women", "boy", "girl", "child", "kid", "baby"),
-        *("adult", "lady", "guy", "player", "rider", "skier", "surfer"),
+        *("adult", "lady", "guy", "player", "rider", "skier", "surfer", "dancer", "skater", "hiker", "runner"),
+        *("cyclist", "worker", "pedestrian"),
     )
 )
 # Names that say something else than what the thing is: sides, colours, states.

@@ -52,7 +52,7 @@ def draw_batch(plan: BatchPlan, textures: Textures, size: int) -> Batch:
 def _packed(
     studio: Studio, scenes: Sequence[Scene], sentences: int
 ) -> tuple[SceneBatch, list[plans.Questions], list[list[int]]]:
-    asked = [questions_to(scene, sentences, studio.lexicon) for scene in scenes]
+    asked = [questions_to(scene, sentences, studio.lexicon, partial(studio.nobody, scene)) for scene in scenes]
     questions = [
         [(text, -1 if actor is None else slot_of(scene, actor)) for text, actor in row]
         for scene, row in zip(scenes, asked, strict=True)

@@ -12,11 +12,13 @@ from locater.errors import LocaterError
 from locater.worlds.cast import Array, Cast
 from locater.worlds.casting import can_be_seen, describe, drawing_order, make_cast
 from locater.worlds.claims import Description, is_absent, is_unique, judge
+from locater.worlds.composed.album import Album
+from locater.worlds.composed.asides import asides_for
 from locater.worlds.composed.colours import COLOURS
 from locater.worlds.composed.pack import Pack
 from locater.worlds.composed.touches import Touches, draw_touches
 from locater.worlds.composed.view import View, draw_camera, draw_view, thing_actors
-from locater.worlds.composed.wardrobe import Company, CutOutWardrobe
+from locater.worlds.composed.wardrobe import Company, CutOutWardrobe, group_of
 from locater.worlds.grammar import Lexicon, say
 from locater.worlds.motion import OCCLUDER, Actor, poses
 from locater.worlds.seeds import KINDS, parts_of_seed
@@ -26,8 +28,9 @@ from locater.worlds.staging import CrowdedError, Stage, stage
 LEAST_FRAMES = 12
 MOST_DRAWS = 600
 THING_KINDS = ("appearance", "size", "position", "relation", "motion")  # what can be asked of what stays where it is
-THING_SHARE = 0.35  # of those kinds' scenes ...
+THING_SHARE = 0.6  # of those kinds' scenes: a thing in its own picture has its own light, edges and surroundings ...
 THING_DRAWS = 60  # ... unless so many draws give no sentence on a photograph's own things
+ALONE_SHARE = 0.5  # of the scenes about a photograph's own thing, nothing else is laid over the photograph
 
 
 @dataclass(frozen=True)
@@ -82,12 +85,13 @@ class Studio:
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
         self._companies: dict[str, Company] = {}
-        self._photographs: dict[str, list[int]] = {}
+        self._albums: dict[str, Album] = {}
         self.lexicon = Lexicon(
             nouns=pack.nouns.said(),
             occluders={OCCLUDER: ("wall", "panel", "board")},
             colours=COLOURS,
             textures={},
+            asides={noun: asides_for(noun, broader) for noun, broader in pack.nouns.broader.items()},
         )
 
     def scene(self, seed: int, frame_count: int = 32, frames_per_second: float = 8.0) -> Scene:
@@ -107,7 +111,7 @@ class Studio:
                 continue
             description = self._describe(rng, play, base_kind)
             if description is not None and kind == "absent":
-                description = self._absent(rng, play, description, split)
+                description = self._absent(rng, play.cast, description, split, change_claim=rng.random() < 0.5)
             if description is None:
                 continue
             ground = play.ground.copy()
@@ -137,20 +141,24 @@ class Studio:
 
     def _play(self, rng: Random, split: str, kind: str, frame_count: int, is_about_thing: bool) -> _Play | None:
         company = self._company(split)
-        numbers = self._photographs[split]
-        number = rng.choice(numbers)
+        album = self._albums[split]
+        chosen = album.one_of_a_class(rng) if is_about_thing else (album.any_one(rng), "")
+        if chosen is None:
+            return None
+        number, group = chosen
         view = draw_view(rng, number, self.pack.photographs[number])
         things = thing_actors(view)
-        if is_about_thing and not things:
+        fitting = [place for place, shown in enumerate(view.things) if group_of(shown) == group]
+        if is_about_thing and not fitting:
             return None
-        thing = rng.randrange(len(things)) if is_about_thing else 0
+        thing = rng.choice(fitting) if is_about_thing else 0
         wardrobe = CutOutWardrobe(rng, company, things[thing].noun if is_about_thing else "", kind == "occlusion")
         try:
             # What is asked about is in the photograph: whatever moves over it only must not hide it.
             staged = stage("appearance" if is_about_thing else kind, rng, wardrobe)
         except CrowdedError:
             return None
-        if is_about_thing and rng.random() < 0.3:
+        if is_about_thing and rng.random() < ALONE_SHARE:
             staged = Stage([])
         order = drawing_order(rng, staged.actors)
         actors = (*things, *(staged.actors[index] for index in order))
@@ -170,7 +178,7 @@ class Studio:
             numbers = [n for n, entry in enumerate(self.pack.photographs) if entry.split in splits]
             if not numbers:
                 raise LocaterError(f"The pack {self.pack.folder} has no photographs in its split {split}; add some.")
-            self._photographs[split] = numbers
+            self._albums[split] = Album(self.pack, numbers)
         return self._companies[split]
 
     def cast_of(self, actors: tuple[Actor, ...], ground: Array, camera: Array, view: View) -> Cast:
@@ -217,12 +225,20 @@ class Studio:
         choices = list(found)
         return rng.choice(choices) if choices else None
 
-    def _absent(self, rng: Random, play: _Play, description: Description, split: str) -> Description | None:
+    def nobody(self, scene: Scene, rng: Random) -> Description | None:
+        """A description like the scene's own that is true of nothing in it; None where none is found."""
+        has_claim = scene.description.claim is not None
+        change_claim = has_claim and rng.random() < 0.5
+        return self._absent(rng, scene.cast, scene.description, scene.split, change_claim)
+
+    def _absent(
+        self, rng: Random, cast: Cast, description: Description, split: str, change_claim: bool
+    ) -> Description | None:
         wardrobe = CutOutWardrobe(rng, self._company(split))
-        nouns = [*wardrobe.nouns(6), *play.cast.nouns]
+        nouns = [*wardrobe.nouns(6), *cast.nouns]
         known = [noun for noun in dict.fromkeys(nouns) if noun in self.lexicon.nouns]
         alternatives = Alternatives(known, tuple(COLOURS), (), lambda _colour, _noun: True)
-        return absent_description(rng, play.cast, description, alternatives, change_claim=rng.random() < 0.5)
+        return absent_description(rng, cast, description, alternatives, change_claim)
 
 
 def check(scene: Scene) -> bool:

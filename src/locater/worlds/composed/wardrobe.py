@@ -9,6 +9,7 @@ from random import Random
 from locater.errors import LocaterError
 from locater.worlds.composed.kinds import BROADEST
 from locater.worlds.composed.pack import CutOutEntry, Pack
+from locater.worlds.composed.photographs import Shown
 from locater.worlds.motion import Actor
 from locater.worlds.sentences import Attributes
 
@@ -62,7 +63,7 @@ class _Draw:
         return rng.choice(rng.choices(self._groups, self._weights)[0])
 
 
-def group_of(entry: CutOutEntry) -> str:
+def group_of(entry: CutOutEntry | Shown) -> str:
     """The class that words divide things into: a beagle is a dog, a dog is no animal among others."""
     return entry.broader[0] if entry.broader and entry.broader[0] not in BROADEST else entry.noun
 
