@@ -1,10 +1,11 @@
 import pytest
 import torch
+from torch import nn
 
 from locater.config import TrainingConfig, preset
 from locater.errors import LocaterError
 from locater.model.build import build
-from locater.training.optimizer import freeze, make_optimizer, polynomial, rate_scale
+from locater.training.optimizer import freeze, make_optimizer, polynomial, rate_scale, skip_unless_finite
 
 
 def test_the_rate_rises_then_falls_to_nothing() -> None:
@@ -74,3 +75,15 @@ def test_a_network_with_a_frozen_convolutional_encoder_learns() -> None:
     model(frames, times, frames, times, tokens).logits.square().mean().backward()
     assert model.visual.stem.conv.weight.grad is None  # type: ignore[union-attr]
     assert model.decoder.upsampler and model.decoder.upsampler.early_norms[0].weight.grad is not None
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_gradients_that_are_no_numbers_change_nothing(fused: bool) -> None:
+    weight = nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.AdamW([weight], lr=0.1, weight_decay=0.1, fused=fused)
+    for gradient, is_changed in ((float("nan"), False), (1.0, True), (float("inf"), False)):
+        before = weight.detach().clone()
+        weight.grad = torch.full((3,), gradient)
+        skip_unless_finite(optimizer, nn.utils.clip_grad_norm_([weight], 1.0))
+        optimizer.step()
+        assert weight.isfinite().all() and bool((weight != before).any()) == is_changed

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from accelerate.state import AcceleratorState
 
 from locater.config import TrainingConfig, preset
+from locater.errors import LocaterError
 from locater.model.build import build
 from locater.training.command import with_vocabulary
+from locater.training.losses import clip_loss
 from locater.training.shapes_data import ShapesData
 from locater.training.trainer import Trainer
 
@@ -21,7 +24,7 @@ def fresh_accelerate() -> Iterator[None]:
     AcceleratorState._reset_state(reset_partial_state=True)
 
 
-def trained(folder: Path, **changes: object) -> Trainer:
+def made(folder: Path, **changes: object) -> Trainer:
     values = {
         "steps": 2, "batch_size": 4, "clip_frames": 2, "global_frames": 2, "validation_videos": 1,
         "learning_rate": 1e-3, "flip": 0.0, **changes,
@@ -31,7 +34,11 @@ def trained(folder: Path, **changes: object) -> Trainer:
     # A channel's statistics are those of a micro-batch, so with them a batch in halves is not the whole one.
     network = preset("tiny", {"image_size": 32, "fusion": {"centre": False}})
     model = build(with_vocabulary(network, data.words()), seed=0)
-    trainer = Trainer(model, data, config, folder, seed=0)
+    return Trainer(model, data, config, folder, seed=0)
+
+
+def trained(folder: Path, **changes: object) -> Trainer:
+    trainer = made(folder, **changes)
     trainer.run()
     return trainer
 
@@ -68,3 +75,16 @@ def test_bfloat16_trains(tmp_path: Path) -> None:
 def test_data_without_an_end_needs_steps(tmp_path: Path) -> None:
     with pytest.raises(Exception, match=r"set training\.steps"):
         trained(tmp_path / "a", steps=None)
+
+
+def test_a_loss_that_stays_no_number_ends_training_and_spares_the_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: Any) -> dict[str, torch.Tensor]:
+        return {name: value * torch.nan for name, value in clip_loss(*arguments).items()}
+
+    monkeypatch.setattr("locater.training.trainer.clip_loss", broken)
+    trainer = made(tmp_path, steps=60, batch_size=1, clip_frames=1, global_frames=1, max_gradient_norm=1.0)
+    with pytest.raises(LocaterError, match="not been a number for 50 steps"):
+        trainer.run()
+    assert weights(trainer).isfinite().all()

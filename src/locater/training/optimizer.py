@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
@@ -29,6 +29,14 @@ def make_optimizer(model: Locater, config: TrainingConfig) -> torch.optim.Optimi
     if config.optimizer == "adamw":
         return torch.optim.AdamW(settings, fused=is_fused)
     return torch.optim.Adam(settings, fused=is_fused)
+
+
+def skip_unless_finite(optimizer: torch.optim.Optimizer, norm: Tensor) -> None:
+    """Let the coming step change nothing if the gradients' norm is not finite: one bad batch must not end it all."""
+    if optimizer.defaults["fused"]:
+        optimizer.found_inf = (~norm.isfinite()).float()  # type: ignore[attr-defined]  # read by the fused kernel
+    elif not norm.isfinite():
+        optimizer.zero_grad(set_to_none=True)
 
 
 def freeze(model: Locater, config: TrainingConfig) -> None:

@@ -26,12 +26,14 @@ from locater.training.average import WeightAverage
 from locater.training.data import TrainingData, mirrored, training_plans
 from locater.training.graph import GraphedLosses
 from locater.training.losses import clip_loss
-from locater.training.optimizer import freeze, make_optimizer, polynomial
+from locater.training.optimizer import freeze, make_optimizer, polynomial, skip_unless_finite
 from locater.training.resume import load_state, save_state
 from locater.training.validation import save_pictures, validate
 
 # The parts whose time goes to element-wise work. Each is compiled on its own: the clip, unrolled, would take ages.
 COMPILED = (EncoderBlock, EarlyStem, FineUpsampler, WriteController, MaskEmbedding)
+
+MOST_LOST = 5  # logged losses in a row that are no numbers
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class Trainer:
         )
         batches = self.batches(plans, first_step)
         scores: dict[str, float] = {}
-        started_at, mark = time.monotonic(), first_step
+        started_at, mark, lost = time.monotonic(), first_step, 0
         self.model.train()
         for step in range(first_step, self.steps):
             terms = self._step(batches, step)
@@ -124,6 +126,12 @@ class Trainer:
                 listen(Progress(done, self.steps, float(terms["loss"]), speed))
             if done == 1 or done % 10 == 0 or done == self.steps:
                 record = {name: float(value) for name, value in terms.items()}
+                lost = 0 if math.isfinite(record["loss"]) else lost + 1
+                if lost == MOST_LOST:
+                    raise LocaterError(
+                        f"The loss has not been a number for {10 * lost} steps, at step {done}; lower "
+                        "training.learning_rate and start again from the last state."
+                    )
                 log.write({"step": done, **record, "rate": self.rate(step)})
                 self.accelerator.log(record, step=done)
             if done % self.config.validate_every == 0 or done == self.steps:
@@ -158,7 +166,9 @@ class Trainer:
                     terms = self._losses(batch, tokens)
                     self.accelerator.backward(terms["loss"])
                 if self.accelerator.sync_gradients and self.config.max_gradient_norm is not None:
-                    self.accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)
+                    norm = self.accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)
+                    if self.accelerator.scaler is None:  # a gradient scaler does the same itself
+                        skip_unless_finite(self.optimizer, norm)
                 self.wrapped_optimizer.step()
                 self.wrapped_optimizer.zero_grad(set_to_none=self.graphed is None)
         if self.average is not None:

@@ -8,6 +8,7 @@ from locater.worlds.claims import Claim, Description, Looks
 
 MOST_WORDS = 20
 ASIDE_SHARE = 0.4  # of the sentences without a claim, where a world has asides
+IDLE_SHARE = 0.12  # of the sentences without a colour, where a world has adjectives that decide nothing
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ class Lexicon:
     textures: Mapping[str, Phrases] = field(default_factory=lambda: TEXTURES)
     # What may be added to a noun where no claim is made, without deciding anything.
     asides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    idle_adjectives: tuple[str, ...] = ()
 
     def vocabulary(self) -> list[str]:
         """Every word that `say` can ever use with this lexicon, sorted."""
@@ -145,6 +147,7 @@ class Lexicon:
             texts += synonyms
         for phrases in (*self.textures.values(), *CLAIMS.values()):
             texts += phrases.before + phrases.after
+        texts += self.idle_adjectives
         texts += {aside for asides in self.asides.values() for aside in asides}
         texts += [form for verbs in EVENTS.values() for verb in verbs for form in verb]
         texts += [time for times in TIMES.values() for time in times]
@@ -160,6 +163,8 @@ def say(description: Description, rng: Random, lexicon: Lexicon, occluder: str =
         needs_the = claim.name in ("largest", "smallest", "leftmost", "rightmost", "highest", "lowest")
     elif description.looks.noun in lexicon.asides and rng.random() < ASIDE_SHARE:
         after = rng.choice(lexicon.asides[description.looks.noun])
+    if not before and not description.looks.colour and lexicon.idle_adjectives and rng.random() < IDLE_SHARE:
+        before = rng.choice(lexicon.idle_adjectives)
     noun_phrase = _say_looks(description.looks, rng, lexicon, before, may_trail=not after)
     words = " ".join(part for part in (noun_phrase, after) if part)
     draw = rng.random()

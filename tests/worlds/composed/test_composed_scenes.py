@@ -94,7 +94,7 @@ def test_twins_are_the_same_cut_out_and_only_the_claim_tells_them_apart() -> Non
 def test_positions_and_directions_hold_for_the_masks() -> None:
     checked = 0
     for kind in ("position", "motion"):
-        for video in videos(kind, 25):
+        for video in videos(kind, 35):
             scene = video.scene
             claim = scene.description.claim
             assert claim is not None and scene.referent is not None
@@ -186,6 +186,7 @@ def test_asides_follow_nouns_and_use_no_word_that_decides() -> None:
     deciding |= {word for verbs in EVENTS.values() for verb in verbs for form in verb for word in form.split()}
     harmless = {"the", "a", "in", "of", "on", "at", "to", "is", "that", "which", "not", "it", "still", "around", "down"}
     harmless |= {"picture", "corner", "standing", "along", "by", "over", "for", "away", "up"}
+    harmless |= {"jumping"}  # decides only with the time at which it happens
     lexicon = Studio(small_pack()).lexicon
     said = {aside for asides in lexicon.asides.values() for aside in asides}
     assert not {word for aside in said for word in aside.split()} & (deciding - harmless)

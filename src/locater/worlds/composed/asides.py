@@ -5,9 +5,15 @@ sentence on something else. None of them uses a word that claims use: places in 
 """
 
 from collections.abc import Sequence
+from itertools import permutations
 
 from locater.worlds.composed.nouns import is_person
 
+# Before the noun, where no colour is said: what no annotation tells, and colours of things that have several.
+IDLE_ADJECTIVES = (
+    *(f"{one} and {other}" for one, other in permutations(("white", "black", "blue", "red", "brown", "green"), 2)),
+    *("silver", "shiny", "old", "new", "young", "colorful", "speckled", "pretty", "dirty", "real", "toy", "tall"),
+)
 _GROUNDS = (
     *("on the grass", "across the field", "in the street", "along the path", "down the road", "on the beach"),
     *("past the rocks", "in the snow", "through the forest", "by the water", "in the garden", "on the floor"),
@@ -23,12 +29,14 @@ _PEOPLE = (
         for load in ("backpack", "bag", "racket", "stick", "bike", "dog", "camera", "stroller", "board")
     ),
     *(f"{act} {ground}" for act in ("walking", "running", "standing", "sitting", "dancing") for ground in _GROUNDS),
+    *("jumping over the fence", "jumping in the air", "with a friend", "on a bike", "on a scooter", "on a skateboard"),
     *("playing tennis", "playing with a ball", "riding a bike", "riding a horse", "skating", "hiking", "surfing"),
     *("hitting the ball", "talking to somebody", "looking at the camera", "waving", "pushing a cart", "dancing"),
 )
 _ANIMALS = (
     *(f"{act} {ground}" for act in ("walking", "running", "standing", "lying", "sitting") for ground in _GROUNDS),
     *("swimming in the pond", "swimming in the water", "wading in the water", "flying over the water", "flying away"),
+    *("jumping over the fence", "jumping over the log", "taking off from the water", "in the foreground"),
     *("eating grass", "eating its food", "drinking", "sleeping", "looking around", "looking at the camera"),
     *("with its mouth open", "with long legs", "with soft fur", "searching for food", "playing with its friends"),
 )

@@ -13,16 +13,24 @@ from locater.worlds.composed.kinds import kinds, wordnet_number
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "airplane": ("airplane", "plane"),
     "bicycle": ("bicycle", "bike"),
+    "boat": ("boat", "boat", "ship"),
     "car": ("car", "car", "automobile"),
     "cell phone": ("cell phone", "phone"),
     "couch": ("couch", "sofa"),
-    "motorcycle": ("motorcycle", "motorbike"),
+    "dining table": ("dining table", "table"),
+    "duck": ("duck", "mallard"),
+    "hippopotamus": ("hippopotamus", "hippo"),
+    "motorcycle": ("motorcycle", "motorbike", "dirt bike"),
+    "potted plant": ("potted plant", "plant"),
+    "refrigerator": ("refrigerator", "fridge"),
+    "rhinoceros": ("rhinoceros", "rhino"),
+    "truck": ("truck", "truck", "lorry"),
+    "tv": ("tv", "television"),
     # Which of these it is, no annotation tells; all of them are said of people.
     "person": (
         *("person", "person", "man", "man", "woman", "woman", "girl", "boy", "kid", "child", "guy", "lady", "human"),
         *("rider", "player", "dancer", "skater", "surfer", "hiker", "runner", "cyclist", "worker", "pedestrian"),
     ),
-    "tv": ("tv", "television"),
 }
 _PEOPLE = frozenset(
     (

@@ -13,12 +13,12 @@ from locater.worlds.cast import Array, Cast
 from locater.worlds.casting import can_be_seen, describe, drawing_order, make_cast
 from locater.worlds.claims import Description, is_absent, is_unique, judge
 from locater.worlds.composed.album import Album
-from locater.worlds.composed.asides import asides_for
+from locater.worlds.composed.asides import IDLE_ADJECTIVES, asides_for
 from locater.worlds.composed.colours import COLOURS
 from locater.worlds.composed.pack import Pack
 from locater.worlds.composed.touches import Touches, draw_touches
 from locater.worlds.composed.view import View, draw_camera, draw_view, thing_actors
-from locater.worlds.composed.wardrobe import Company, CutOutWardrobe, group_of
+from locater.worlds.composed.wardrobe import Company, CutOutWardrobe
 from locater.worlds.grammar import Lexicon, say
 from locater.worlds.motion import OCCLUDER, Actor, poses
 from locater.worlds.seeds import KINDS, parts_of_seed
@@ -27,9 +27,13 @@ from locater.worlds.staging import CrowdedError, Stage, stage
 
 LEAST_FRAMES = 12
 MOST_DRAWS = 600
-THING_KINDS = ("appearance", "size", "position", "relation", "motion")  # what can be asked of what stays where it is
-THING_SHARE = 0.6  # of those kinds' scenes: a thing in its own picture has its own light, edges and surroundings ...
+# How many of a kind's scenes ask about a thing of the photograph, which has its own light, edges and surroundings. It
+# stays where it is, so hardly ever about motion ...
+THING_SHARES = {"appearance": 0.65, "size": 0.5, "position": 0.5, "relation": 0.5, "motion": 0.15}
 THING_DRAWS = 60  # ... unless so many draws give no sentence on a photograph's own things
+# What a sentence on what is not there is made from: mostly a noun alone, as people ask.
+ABSENT_KINDS = (KINDS[:-1], [4 if kind == "appearance" else 1 for kind in KINDS[:-1]])
+COLOUR_SHARE = 0.3  # of sentences on what is not there may differ in a colour alone
 ALONE_SHARE = 0.5  # of the scenes about a photograph's own thing, nothing else is laid over the photograph
 
 
@@ -92,6 +96,7 @@ class Studio:
             colours=COLOURS,
             textures={},
             asides={noun: asides_for(noun, broader) for noun, broader in pack.nouns.broader.items()},
+            idle_adjectives=IDLE_ADJECTIVES,
         )
 
     def scene(self, seed: int, frame_count: int = 32, frames_per_second: float = 8.0) -> Scene:
@@ -102,10 +107,10 @@ class Studio:
                 f"a video of {frame_count} frames is too short for events; choose at least {LEAST_FRAMES}."
             )
         rng = Random(seed)
-        wants_thing = rng.random() < THING_SHARE and split != "heldout"
+        wish = 1.0 if split == "heldout" else rng.random()
         for draw in range(MOST_DRAWS):
-            base_kind = rng.choice(KINDS[:-1]) if kind == "absent" else kind
-            is_about_thing = wants_thing and base_kind in THING_KINDS and draw < THING_DRAWS
+            base_kind = rng.choices(*ABSENT_KINDS)[0] if kind == "absent" else kind
+            is_about_thing = wish < THING_SHARES.get(base_kind, 0.0) and draw < THING_DRAWS
             play = self._play(rng, split, base_kind, frame_count, is_about_thing)
             if play is None:
                 continue
@@ -142,13 +147,13 @@ class Studio:
     def _play(self, rng: Random, split: str, kind: str, frame_count: int, is_about_thing: bool) -> _Play | None:
         company = self._company(split)
         album = self._albums[split]
-        chosen = album.one_of_a_class(rng) if is_about_thing else (album.any_one(rng), "")
+        chosen = album.one_with_a_thing(rng) if is_about_thing else (album.any_one(rng), "")
         if chosen is None:
             return None
-        number, group = chosen
+        number, noun = chosen
         view = draw_view(rng, number, self.pack.photographs[number])
         things = thing_actors(view)
-        fitting = [place for place, shown in enumerate(view.things) if group_of(shown) == group]
+        fitting = [place for place, shown in enumerate(view.things) if shown.noun == noun]
         if is_about_thing and not fitting:
             return None
         thing = rng.choice(fitting) if is_about_thing else 0
@@ -237,7 +242,9 @@ class Studio:
         wardrobe = CutOutWardrobe(rng, self._company(split))
         nouns = [*wardrobe.nouns(6), *cast.nouns]
         known = [noun for noun in dict.fromkeys(nouns) if noun in self.lexicon.nouns]
-        alternatives = Alternatives(known, tuple(COLOURS), (), lambda _colour, _noun: True)
+        # Seldom by colour: which colours a real thing has is a matter of opinion.
+        colours = tuple(COLOURS) if rng.random() < COLOUR_SHARE else ()
+        alternatives = Alternatives(known, colours, (), lambda _colour, _noun: True)
         return absent_description(rng, cast, description, alternatives, change_claim)
 
 

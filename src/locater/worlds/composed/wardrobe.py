@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -44,23 +44,38 @@ class Company:
                 self.by_colour[entry.colour].append(number)
 
 
+class ByClass:
+    """Numbers by class and, in it, by noun; many of one class or noun are drawn less often than in proportion."""
+
+    def __init__(self, named: Iterable[tuple[int, CutOutEntry | Shown]]) -> None:
+        groups: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for number, entry in named:
+            groups[group_of(entry)][entry.noun].append(number)
+        self._groups = [list(nouns.items()) for nouns in groups.values()]
+        self._weights = [math.sqrt(sum(len(numbers) for _, numbers in nouns)) for nouns in self._groups]
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def one(self, rng: Random) -> tuple[int, str]:
+        """A number and its noun."""
+        nouns = rng.choices(self._groups, self._weights)[0]
+        noun, numbers = rng.choices(nouns, [math.sqrt(len(numbers)) for _, numbers in nouns])[0]
+        return rng.choice(numbers), noun
+
+
 class _Draw:
-    """Draws a cut-out: sprite or photograph, then a class, then one of it."""
+    """Draws a cut-out: sprite or photograph, then a class, then a noun, then one of it."""
 
     def __init__(self, pack: Pack, numbers: Sequence[int]) -> None:
         self._sprites = [number for number in numbers if pack.cutouts[number].is_sprite]
-        groups: dict[str, list[int]] = defaultdict(list)
-        for number in numbers:
-            if not pack.cutouts[number].is_sprite:
-                groups[group_of(pack.cutouts[number])].append(number)
-        self._groups = list(groups.values())
-        self._weights = [math.sqrt(len(group)) for group in self._groups]
+        self._others = ByClass((n, pack.cutouts[n]) for n in numbers if not pack.cutouts[n].is_sprite)
 
     def one(self, rng: Random) -> int:
         """A cut-out's number."""
-        if self._sprites and (not self._groups or rng.random() < SPRITE_SHARE):
+        if self._sprites and (not self._others or rng.random() < SPRITE_SHARE):
             return rng.choice(self._sprites)
-        return rng.choice(rng.choices(self._groups, self._weights)[0])
+        return self._others.one(rng)[0]
 
 
 def group_of(entry: CutOutEntry | Shown) -> str:
