@@ -28,7 +28,7 @@ app.add_typer(data, name="data")
 app.add_typer(contrast, name="contrast")
 app.command()(bench)
 
-DEFAULT_CHECKPOINT = "shapes"
+DEFAULT_CHECKPOINT = "default"
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 
@@ -82,14 +82,14 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the clip and its results.")] = Path("demo"),
     checkpoint: Annotated[str, typer.Option(help="A folder, a shipped name or a hub name.")] = DEFAULT_CHECKPOINT,
 ) -> None:
-    """Render a clip, segment it by four sentences, and say how right the masks are."""
+    """Segment a short clip by some sentences, and say how right the masks are."""
     from locater.files import atomic_entries
-    from locater.inference.demo import render_clip
+    from locater.inference.demo import clip_for
     from locater.video.reader import open_source
 
     segmenter = _segmenter(checkpoint, None, "float32")
     with atomic_entries(out) as partial:
-        clip = render_clip(partial / "clip.mp4")
+        clip = clip_for(checkpoint, partial / "clip.mp4")
         overlaps: list[list[float]] = []
         _write_results(
             segmenter,

@@ -49,13 +49,13 @@ def test_every_sentence_means_one_thing_and_no_two_the_same(clip: DemoClip) -> N
 
 def test_the_masks_lie_on_what_the_sentences_say(clip: DemoClip, frames: list[Pixels]) -> None:
     truth = dict(zip(clip.expressions, clip.truths, strict=True))
-    red, blue = truth["the red cup"], truth["the cup that moves to the left"]
+    red, blue = truth["the cup on the left"], truth["the cup that moves to the left"]
     for index, frame in enumerate(frames):
         assert frame[red[index]].mean(axis=0).argmax() == 0
         on_saucer = frame[blue[index]]
         assert np.median(on_saucer[:, 2].astype(int) - on_saucer[:, 0]) > 30
     left = truth["the cat on the left"]
-    jumps = truth["the cat that jumps at the end"]
+    jumps = truth["the cat on the right"]
     assert all(middle(left[index])[0] < middle(jumps[index])[0] for index in left)
     tops = [int(np.flatnonzero(jumps[index].any(axis=1))[0]) for index in range(48)]
     assert max(tops[:30]) - min(tops[:30]) < 20 and max(tops[:30]) - min(tops[30:]) > 50

@@ -17,6 +17,7 @@ from locater.training.sources import open_data
 from locater.worlds.claims import is_absent, judge
 from locater.worlds.composed import ComposedVideo, ComposedWorld, Scene, Studio, Textures, draw_batch, plan_batch
 from locater.worlds.composed.asides import asides_for
+from locater.worlds.composed.nouns import Nouns
 from locater.worlds.composed.render import render
 from locater.worlds.composed.scene import check
 from locater.worlds.grammar import CLAIMS, EVENTS, MOST_WORDS
@@ -179,6 +180,17 @@ def test_further_questions_to_a_lonely_thing_are_about_nothing_in_the_picture() 
             found += 1
             assert is_absent(judge(description, scene.cast))
     assert found > 30
+
+
+def test_what_a_thing_is_taken_for_easily_is_asked_for_where_it_is_not() -> None:
+    nouns = Nouns({"dog": ("animal",), "beagle": ("dog", "animal"), "cat": ("animal",), "cup": (), "bus": ("vehicle",)})
+    assert set(nouns.akin("cat")) == {"dog", "beagle"} and not nouns.akin("cup") and not nouns.akin("bus")
+    studio = Studio(small_pack())
+    asked = [scene for scene in scenes("absent", 80) if scene.description.claim is None]
+    kin = sum(
+        scene.description.looks.noun in studio.pack.nouns.akin(noun) for scene in asked for noun in scene.cast.nouns
+    )
+    assert kin > 5
 
 
 def test_asides_follow_nouns_and_use_no_word_that_decides() -> None:

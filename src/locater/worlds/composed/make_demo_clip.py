@@ -36,10 +36,10 @@ WIDTH, HEIGHT = 640, 360
 SECONDS, FRAMES_PER_SECOND = 4.0, 12
 SENTENCES: tuple[tuple[str, str, str | None], ...] = (  # kind, sentence, what it means
     ("position", "the cat on the left", "tabby cat"),
-    ("late_event", "the cat that jumps at the end", "grey cat"),
-    ("appearance", "the red cup", "red cup"),
+    ("position", "the cat on the right", "grey cat"),
+    ("position", "the cup on the left", "red cup"),
     ("motion", "the cup that moves to the left", "blue cup"),
-    ("absent", "the dog", None),
+    ("absent", "the horse", None),
 )
 _TABLE_TOP = 224  # where the table begins, from above; it hides what is lower and was drawn before it
 _SIDE = 704  # pixels of the largest picture: the frame and what a moving camera sees besides

@@ -111,6 +111,7 @@ class Nouns:
             for word in _words(noun):
                 self._by_word.setdefault(word, set()).add(noun)
         self._doubts: dict[str, frozenset[str]] = {}
+        self._akin: dict[str, tuple[str, ...]] = {}
 
     def doubtful(self, noun: str) -> frozenset[str]:
         """The nouns that may or may not be true of a thing called `noun`."""
@@ -122,6 +123,13 @@ class Nouns:
             narrower = {other for other, broader in self.broader.items() if noun in broader}
             self._doubts[noun] = frozenset((near | narrower) - {noun, *known})
         return self._doubts[noun]
+
+    def akin(self, noun: str) -> tuple[str, ...]:
+        """Other nouns of the same kind, as a dog and a cat are animals: what a thing is taken for most easily."""
+        if noun not in self._akin:
+            own = set(self.broader.get(noun, ()))
+            self._akin[noun] = tuple(n for n, broader in self.broader.items() if n != noun and own & set(broader))
+        return self._akin[noun]
 
     def said(self) -> dict[str, tuple[str, ...]]:
         """Each noun with the ways to say it."""

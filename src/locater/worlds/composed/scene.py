@@ -239,8 +239,10 @@ class Studio:
     def _absent(
         self, rng: Random, cast: Cast, description: Description, split: str, change_claim: bool
     ) -> Description | None:
-        wardrobe = CutOutWardrobe(rng, self._company(split))
-        nouns = [*wardrobe.nouns(6), *cast.nouns]
+        company = self._company(split)
+        wardrobe = CutOutWardrobe(rng, company)
+        akin = [noun for noun in self.pack.nouns.akin(description.looks.noun) if company.knows(noun)]
+        nouns = [*wardrobe.nouns(4), *rng.sample(akin, min(len(akin), 4)), *cast.nouns]
         known = [noun for noun in dict.fromkeys(nouns) if noun in self.lexicon.nouns]
         # Seldom by colour: which colours a real thing has is a matter of opinion.
         colours = tuple(COLOURS) if rng.random() < COLOUR_SHARE else ()

@@ -43,6 +43,10 @@ class Company:
             if entry.colour:
                 self.by_colour[entry.colour].append(number)
 
+    def knows(self, noun: str) -> bool:
+        """Whether somebody in the company is called so."""
+        return noun in self.by_noun or noun in self.by_group
+
 
 class ByClass:
     """Numbers by class and, in it, by noun; many of one class or noun are drawn less often than in proportion."""
