@@ -57,10 +57,13 @@ def test_every_file_the_readme_links_to_exists() -> None:
     assert links and all((ROOT / link).exists() for link in links)
 
 
+MOST_BYTES = {"shapes": 8e6, "default": 40e6}
+
+
 @pytest.mark.parametrize("name", shipped_checkpoints())
 def test_shipped_checkpoints_load_and_are_small(name: str) -> None:
     model = from_pretrained(name)
     assert model.text.unknown(["the", "red", "star", "left"]) == []
     folder = ROOT / "src" / "locater" / "checkpoints" / name
-    assert (folder / "model.safetensors").stat().st_size < 8e6
+    assert (folder / "model.safetensors").stat().st_size < MOST_BYTES[name]
     assert "Limits" in (folder / "README.md").read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import locater
 from locater.errors import LocaterError
 from locater.inference.demo import DemoClip, clip_for, demo_clip
 from locater.records import Pixels
@@ -60,6 +61,14 @@ def test_the_masks_lie_on_what_the_sentences_say(clip: DemoClip, frames: list[Pi
     tops = [int(np.flatnonzero(jumps[index].any(axis=1))[0]) for index in range(48)]
     assert max(tops[:30]) - min(tops[:30]) < 20 and max(tops[:30]) - min(tops[30:]) > 50
     assert middle(blue[0])[0] - middle(blue[47])[0] > 200 and abs(middle(red[0])[0] - middle(red[47])[0]) < 10
+
+
+def test_the_shipped_checkpoint_finds_what_is_there_and_nothing_else(clip: DemoClip, frames: list[Pixels]) -> None:
+    results = list(locater.load("default", "cpu").segment(frames[:6], clip.expressions, frames_per_second=12))
+    means = np.mean([clip.overlaps(result) for result in results], axis=0)
+    overlaps = dict(zip(clip.expressions, means.tolist(), strict=True))
+    assert overlaps["the cat on the left"] > 0.6 and overlaps["the cup on the left"] > 0.8
+    assert overlaps["the horse"] == 1.0  # nothing is marked
 
 
 def test_only_shapes_alone_gets_shapes(tmp_path: Path, clip: DemoClip) -> None:
