@@ -12,6 +12,7 @@ from PIL import Image, ImageDraw
 import locater
 from locater.inference.demo import demo_clip
 from locater.records import Mask, Pixels
+from locater.video.overlay import draw
 
 OF_THE_CLIP = ("the cat that jumps at the end", "the dog", "the red cup", "the small cat")
 MOMENT = 38  # the frame of the clip in which the grey cat is in the air
@@ -21,7 +22,6 @@ OF_PICTURES = (
     ("chelsea.png", ("the cat's nose",)),
 )
 CELL, COLUMNS, CAPTION = (320, 200), 4, 18
-PINK = np.array([255, 20, 110])
 
 
 def main() -> None:
@@ -43,9 +43,8 @@ def main() -> None:
 
 
 def marked(picture: Pixels, mask: Mask) -> Image.Image:
-    """The picture, what is masked in pink."""
-    tinted = np.where(mask[..., None], 0.45 * picture + 0.55 * PINK, picture)
-    return Image.fromarray(tinted.astype(np.uint8))
+    """The picture with its mask."""
+    return Image.fromarray(draw(picture, mask[None]))
 
 
 def sheet(cells: list[tuple[str, Image.Image]]) -> Image.Image:

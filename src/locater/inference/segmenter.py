@@ -119,11 +119,9 @@ class Segmenter:
         for notice in tokens.notices:
             warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
         with torch.inference_mode():
-            words: Words = self.chunks.model.text(tokens)
-            # What tells words from sub-words is asked of every result, and never by the GPU.
-            return replace(
-                words, features=words.features.to(self.chunks.dtype), word_of_token=words.word_of_token.cpu()
-            )
+            words = self.chunks.read(tokens)
+        # What tells words from sub-words is asked of every result, and never by the GPU.
+        return replace(words, word_of_token=words.word_of_token.cpu())
 
     def _whole_windows(self, chunk_frames: int) -> int:
         """The chunk rounded up to whole windows of the encoder, so that windows never depend on the chunk size."""

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaged import wheel
+from randomised import randomise
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -35,19 +36,6 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
-
-
-def randomise(module: nn.Module) -> None:
-    """Every parameter and statistic random, variances positive."""
-    torch.manual_seed(0)
-    with torch.no_grad():
-        for name, value in sorted(module.state_dict().items()):
-            if name.endswith("running_var"):
-                value.uniform_(0.5, 1.5)
-            elif value.is_floating_point() and value.ndim < 2:
-                value.normal_(std=0.3)
-                if name.endswith("weight"):
-                    value.add_(1)
 
 
 @pytest.mark.parametrize(

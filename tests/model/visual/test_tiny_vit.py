@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from packaged import wheel
+from randomised import randomise
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -20,20 +21,6 @@ from locater.model.visual.encoder import IMAGENET_STATISTICS
 from locater.model.visual.fixed_norm import FixedBatchNorm
 from locater.model.visual.pretrained import load_pretrained
 from locater.model.visual.tiny_vit import ConvBlock, Merging, TinyViT, WindowAttention, WindowBlock
-
-
-def randomise(module: nn.Module) -> None:
-    """Every vector and statistic random, variances positive."""
-    torch.manual_seed(0)
-    with torch.no_grad():
-        for name, value in sorted(module.state_dict().items()):
-            if name.endswith("running_var"):
-                value.uniform_(0.5, 1.5)
-            elif value.ndim < 2 or name.endswith("biases"):
-                value.normal_(std=0.3)
-                if name.endswith("weight"):
-                    value.add_(1)
-
 
 # ---- Its definition --------------------------------------------------------------------------------------------------
 

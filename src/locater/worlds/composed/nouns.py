@@ -111,7 +111,6 @@ class Nouns:
             for word in _words(noun):
                 self._by_word.setdefault(word, set()).add(noun)
         self._doubts: dict[str, frozenset[str]] = {}
-        self._akin: dict[str, tuple[str, ...]] = {}
 
     def doubtful(self, noun: str) -> frozenset[str]:
         """The nouns that may or may not be true of a thing called `noun`."""
@@ -126,10 +125,8 @@ class Nouns:
 
     def akin(self, noun: str) -> tuple[str, ...]:
         """Other nouns of the same kind, as a dog and a cat are animals: what a thing is taken for most easily."""
-        if noun not in self._akin:
-            own = set(self.broader.get(noun, ()))
-            self._akin[noun] = tuple(n for n, broader in self.broader.items() if n != noun and own & set(broader))
-        return self._akin[noun]
+        own = set(self.broader.get(noun, ()))
+        return tuple(n for n, broader in self.broader.items() if n != noun and own & set(broader))
 
     def said(self) -> dict[str, tuple[str, ...]]:
         """Each noun with the ways to say it."""

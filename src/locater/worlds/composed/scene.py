@@ -241,7 +241,7 @@ class Studio:
     ) -> Description | None:
         company = self._company(split)
         wardrobe = CutOutWardrobe(rng, company)
-        akin = [noun for noun in self.pack.nouns.akin(description.looks.noun) if company.knows(noun)]
+        akin = company.akin(description.looks.noun)
         nouns = [*wardrobe.nouns(4), *rng.sample(akin, min(len(akin), 4)), *cast.nouns]
         known = [noun for noun in dict.fromkeys(nouns) if noun in self.lexicon.nouns]
         # Seldom by colour: which colours a real thing has is a matter of opinion.

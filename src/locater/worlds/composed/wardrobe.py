@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from random import Random
 
 from locater.errors import LocaterError
@@ -36,6 +37,7 @@ class Company:
         self.by_group: dict[str, list[int]] = defaultdict(list)
         self.by_noun: dict[str, list[int]] = defaultdict(list)
         self.by_colour: dict[str, list[int]] = defaultdict(list)
+        self._akin: dict[str, Sequence[str]] = {}  # found when first asked for: every scene asks
         for number in numbers:
             entry = pack.cutouts[number]
             self.by_group[group_of(entry)].append(number)
@@ -43,9 +45,12 @@ class Company:
             if entry.colour:
                 self.by_colour[entry.colour].append(number)
 
-    def knows(self, noun: str) -> bool:
-        """Whether somebody in the company is called so."""
-        return noun in self.by_noun or noun in self.by_group
+    def akin(self, noun: str) -> Sequence[str]:
+        """Other nouns of the same kind that somebody in the company is called."""
+        if noun not in self._akin:
+            known = self.by_noun.keys() | self.by_group.keys()
+            self._akin[noun] = [other for other in self.pack.nouns.akin(noun) if other in known]
+        return self._akin[noun]
 
 
 class ByClass:
@@ -55,17 +60,22 @@ class ByClass:
         groups: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for number, entry in named:
             groups[group_of(entry)][entry.noun].append(number)
-        self._groups = [list(nouns.items()) for nouns in groups.values()]
-        self._weights = [math.sqrt(sum(len(numbers) for _, numbers in nouns)) for nouns in self._groups]
+        self._groups = [(list(nouns.items()), _heaped(map(len, nouns.values()))) for nouns in groups.values()]
+        self._weights = _heaped(sum(map(len, nouns.values())) for nouns in groups.values())
 
     def __len__(self) -> int:
         return len(self._groups)
 
     def one(self, rng: Random) -> tuple[int, str]:
         """A number and its noun."""
-        nouns = rng.choices(self._groups, self._weights)[0]
-        noun, numbers = rng.choices(nouns, [math.sqrt(len(numbers)) for _, numbers in nouns])[0]
+        nouns, weights = rng.choices(self._groups, cum_weights=self._weights)[0]
+        noun, numbers = rng.choices(nouns, cum_weights=weights)[0]
         return rng.choice(numbers), noun
+
+
+def _heaped(counts: Iterable[int]) -> list[float]:
+    """Sums of the counts' square roots, one after another, as `Random.choices` takes weights."""
+    return list(accumulate(map(math.sqrt, counts)))
 
 
 class _Draw:
