@@ -1,14 +1,20 @@
 """Puts a description into words; every word is lower-case and no sentence has more than 20."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import TypeVar
 
 from locater.worlds.claims import Claim, Description, Looks
 
 MOST_WORDS = 20
-ASIDE_SHARE = 0.4  # of the sentences without a claim, where a world has asides
-IDLE_SHARE = 0.12  # of the sentences without a colour, where a world has adjectives that decide nothing
+ASIDE_SHARE = 0.5  # of the sentences without a claim, where a world has asides
+TWO_ASIDES_SHARE = 0.25  # of those, if they fit
+IDLE_SHARE = 0.25  # of the sentences without a colour, where a world has adjectives that decide nothing
+TWO_IDLE_SHARE = 0.2  # of those, if they fit
+
+Pattern = tuple[tuple[str, ...], ...]  # slots: one word or phrase of each, in this order
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -137,7 +143,7 @@ class Lexicon:
     colours: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: COLOURS)
     textures: Mapping[str, Phrases] = field(default_factory=lambda: TEXTURES)
     # What may be added to a noun where no claim is made, without deciding anything.
-    asides: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    asides: Mapping[str, tuple[Pattern, ...]] = field(default_factory=dict)
     idle_adjectives: tuple[str, ...] = ()
 
     def vocabulary(self) -> list[str]:
@@ -148,7 +154,9 @@ class Lexicon:
         for phrases in (*self.textures.values(), *CLAIMS.values()):
             texts += phrases.before + phrases.after
         texts += self.idle_adjectives
-        texts += {aside for asides in self.asides.values() for aside in asides}
+        # Thousands of nouns share a few tuples: each is read once.
+        for patterns in {id(patterns): patterns for patterns in self.asides.values()}.values():
+            texts += {text for pattern in patterns for slot in pattern for text in slot}
         texts += [form for verbs in EVENTS.values() for verb in verbs for form in verb]
         texts += [time for times in TIMES.values() for time in times]
         return sorted({word for text in texts for word in text.split() if not word.startswith("{")})
@@ -161,18 +169,29 @@ def say(description: Description, rng: Random, lexicon: Lexicon, occluder: str =
     if claim is not None:
         before, after = _say_claim(claim, rng, lexicon, occluder)
         needs_the = claim.name in ("largest", "smallest", "leftmost", "rightmost", "highest", "lowest")
-    elif description.looks.noun in lexicon.asides and rng.random() < ASIDE_SHARE:
-        after = rng.choice(lexicon.asides[description.looks.noun])
+    has_aside = claim is None and description.looks.noun in lexicon.asides and rng.random() < ASIDE_SHARE
+    words = _say_looks(description.looks, rng, lexicon, before, may_trail=not after and not has_aside)
+    words = f"{words} {after}" if after else words
+    if has_aside:
+        for pattern in _one_or_two(rng, lexicon.asides[description.looks.noun], TWO_ASIDES_SHARE):
+            words = _unless_long(f"{words} {' '.join(rng.choice(slot) for slot in pattern)}", words)
     if not before and not description.looks.colour and lexicon.idle_adjectives and rng.random() < IDLE_SHARE:
-        before = rng.choice(lexicon.idle_adjectives)
-    noun_phrase = _say_looks(description.looks, rng, lexicon, before, may_trail=not after)
-    words = " ".join(part for part in (noun_phrase, after) if part)
+        for adjective in _one_or_two(rng, lexicon.idle_adjectives, TWO_IDLE_SHARE):
+            words = _unless_long(f"{adjective} {words}", words)
     draw = rng.random()
     if needs_the or draw < 0.8:
         return f"the {words}"
     if draw < 0.9:
         return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
     return words
+
+
+def _one_or_two(rng: Random, options: Sequence[T], two_share: float) -> list[T]:
+    return rng.sample(options, min(len(options), 2 if rng.random() < two_share else 1))
+
+
+def _unless_long(words: str, shorter: str) -> str:
+    return words if len(words.split()) < MOST_WORDS else shorter  # one word is left for the article
 
 
 def _say_looks(looks: Looks, rng: Random, lexicon: Lexicon, before: str = "", may_trail: bool = False) -> str:

@@ -1,7 +1,9 @@
 """What every composed scene promises: one referent or none, true masks, equal twins, splits that stay apart."""
 
 import pickle
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -14,13 +16,13 @@ from locater.errors import LocaterError
 from locater.records import Mask
 from locater.training.composed_data import ComposedData
 from locater.training.sources import open_data
-from locater.worlds.claims import is_absent, judge
+from locater.worlds.claims import Description, Looks, is_absent, judge
 from locater.worlds.composed import ComposedVideo, ComposedWorld, Scene, Studio, Textures, draw_batch, plan_batch
 from locater.worlds.composed.asides import asides_for
 from locater.worlds.composed.nouns import Nouns
 from locater.worlds.composed.render import render
 from locater.worlds.composed.scene import check
-from locater.worlds.grammar import CLAIMS, EVENTS, MOST_WORDS
+from locater.worlds.grammar import CLAIMS, EVENTS, MOST_WORDS, SIZES, TIMES, Pattern, say
 from locater.worlds.seeds import KINDS, video_seed
 
 SIZE = 48
@@ -196,16 +198,44 @@ def test_what_a_thing_is_taken_for_easily_is_asked_for_where_it_is_not() -> None
 def test_asides_follow_nouns_and_use_no_word_that_decides() -> None:
     deciding = {word for phrases in CLAIMS.values() for text in phrases.before + phrases.after for word in text.split()}
     deciding |= {word for verbs in EVENTS.values() for verb in verbs for form in verb for word in form.split()}
+    deciding |= {word for texts in (*SIZES.values(), *TIMES.values()) for text in texts for word in text.split()}
     harmless = {"the", "a", "in", "of", "on", "at", "to", "is", "that", "which", "not", "it", "still", "around", "down"}
-    harmless |= {"picture", "corner", "standing", "along", "by", "over", "for", "away", "up"}
+    harmless |= {"picture", "corner", "standing", "along", "by", "over", "for", "away", "up", "and"}
     harmless |= {"jumping"}  # decides only with the time at which it happens
     lexicon = Studio(small_pack()).lexicon
-    said = {aside for asides in lexicon.asides.values() for aside in asides}
-    assert not {word for aside in said for word in aside.split()} & (deciding - harmless)
-    assert any("wearing" in aside for aside in asides_for("person", ()))
+    slots = [slot for patterns in lexicon.asides.values() for pattern in patterns for slot in pattern]
+    said = {word for slot in (*slots, lexicon.idle_adjectives) for text in slot for word in text.split()}
+    assert len(said) > 500 and not said & (deciding - harmless)
+    assert re.fullmatch(one_of(asides_for("woman", ())), "in a white blouse and a pink skirt")
+    assert not re.fullmatch(one_of(asides_for("cup", ())), "in a white blouse and a pink skirt")
     assert asides_for("dog", ("animal",)) != asides_for("bus", ("vehicle",)) != asides_for("cup", ())
-    with_asides = [scene.expression for scene in scenes("appearance", 60) if any(a in scene.expression for a in said)]
-    assert 10 < len(with_asides) < 40
+
+
+def test_sentences_without_a_claim_add_up_to_two_asides_and_adjectives() -> None:
+    lexicon = Studio(small_pack()).lexicon
+    asides, idle = {noun: one_of(lexicon.asides[noun]) for noun in lexicon.asides}, "|".join(lexicon.idle_adjectives)
+    colours = "|".join(said for colour in lexicon.colours.values() for said in colour)
+    told = [scene for scene in scenes("appearance", 200) if scene.description.looks.noun in asides]
+    with_asides = 0
+    for scene in told:
+        nouns, aside = "|".join(lexicon.nouns[scene.description.looks.noun]), asides[scene.description.looks.noun]
+        shape = rf"((the|an?) )?(({idle}) ){{0,2}}(({colours}) )?({nouns})(?P<asides>( ({aside})){{0,2}})"
+        found = re.fullmatch(shape, scene.expression)
+        assert found, scene.expression
+        with_asides += bool(found["asides"])
+    assert len(told) > 150 and 0.35 < with_asides / len(told) < 0.65
+
+
+@pytest.mark.parametrize(("noun", "kind"), [("person", ""), ("dog", "animal"), ("bus", "vehicle"), ("cup", "")])
+def test_a_noun_has_thousands_of_asides_and_no_sentence_is_too_long(noun: str, kind: str) -> None:
+    long = "very long name of some rare old breed"
+    lexicon = Studio(small_pack()).lexicon
+    lexicon = replace(lexicon, nouns={noun: (long,)}, asides={noun: asides_for(noun, (kind,))})
+    words, rng = set(lexicon.vocabulary()), Random(0)
+    said = [say(Description(Looks(noun)), rng, lexicon) for _ in range(6000)]
+    assert all(len(sentence.split()) <= MOST_WORDS and set(sentence.split()) <= words for sentence in said)
+    assert max(len(sentence.split()) for sentence in said) == MOST_WORDS
+    assert len({sentence.split(long)[1] for sentence in said}) > 2000
 
 
 def test_what_passes_behind_the_wall_is_hidden_and_comes_back() -> None:
@@ -243,6 +273,11 @@ def test_training_takes_it_by_name() -> None:
         open_data(f"composed:{small_pack().folder}", 32, TrainingConfig(kind_weights={"colour": 1.0}), 8)
     with pytest.raises(LocaterError, match="is no pack"):
         open_data("composed:/nowhere", 32, config, 8)
+
+
+def one_of(patterns: tuple[Pattern, ...]) -> str:
+    """A regular expression of every aside that the patterns give."""
+    return "|".join(" ".join(f"({'|'.join(map(re.escape, slot))})" for slot in pattern) for pattern in patterns)
 
 
 def centroid(mask: Mask) -> tuple[float, float]:
