@@ -140,6 +140,15 @@ def doubled(coarse: Tensor, grid: tuple[int, int]) -> Tensor:
     return F.interpolate(coarse, size=grid, mode="bilinear", align_corners=False)
 
 
+def _fast_format(pixels: Tensor) -> torch.memory_format:
+    """The order of numbers in which this network's convolutions are fast: channels last, but for float32 on a GPU.
+
+    There cuDNN's convolutions of one channel each are many times slower channels last (pytorch issue 34977).
+    """
+    is_exact = pixels.is_cuda and pixels.dtype == torch.float32 and not torch.is_autocast_enabled("cuda")
+    return torch.contiguous_format if is_exact else torch.channels_last
+
+
 class EfficientNetLite(VisualEncoder):
     """EfficientNet-lite's stride-16 stage, projected to `width`; its stages at strides 2, 4, 8 are the early maps.
 
@@ -198,8 +207,7 @@ class EfficientNetLite(VisualEncoder):
         batch = frames.shape[0]
         grid = self.grid(frames)
         pixels = rearrange(self.normalise(frames), "b t c h w -> (b t) c h w")
-        # Channels last is what fast convolutions work on; all that follows keeps it.
-        features = self.stem(pixels.contiguous(memory_format=torch.channels_last))
+        features = self.stem(pixels.contiguous(memory_format=_fast_format(pixels)))  # all that follows keeps it
         maps: list[Tensor] = []
         for stage in self.stages:
             features = stage(features)
