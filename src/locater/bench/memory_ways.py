@@ -67,17 +67,23 @@ class Way:
 def steps(
     memory: LocalGlobalMemory, values: Tensor, global_cells: Tensor, local_cells: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """G of a chunk and the local cells after it: read (Eq. 7, 8), and write (Eq. 6 without the mask)."""
+    """G of a chunk and the local cells after it: read (Eq. 7, 8), and write (Eq. 6 without the mask).
+
+    Without the mask no write waits for a read, so the writes go first, one after another, and all frames then read at
+    once, each the cells that were before it.
+    """
     write = memory.local_write
     assert write is not None
     remembered = memory.read_global(values, values, global_cells)
     keyed = write.keyed(memory.project_local(values))
     from_summary = write.keyed_map(write.from_summary.weight)
-    contexts = []
-    for t in range(values.shape[1]):
-        contexts.append(memory.read(remembered[:, t], values[:, t], local_cells))
-        local_cells = write(keyed[:, t], from_summary, local_cells)
-    return torch.stack(contexts, dim=1), local_cells
+    before = []
+    for frame in keyed.unbind(1):
+        before.append(local_cells)
+        local_cells = write(frame, from_summary, local_cells)
+    cells = torch.stack(before, dim=1)
+    contexts = memory.read(*(each.flatten(0, 1) for each in (remembered, values, cells)))
+    return contexts.view_as(values), local_cells
 
 
 def chunk_length(frames: int) -> int:
