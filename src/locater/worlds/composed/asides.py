@@ -58,6 +58,7 @@ _PARTS = _words("""handle tail wheel engine logo sail basket lid label strap rop
     pattern cover shadow pocket ribbon base head body back belly smile name story owner partner friend tag crown paw
     feather""")
 _PAIRS = _words("lights legs eyes ears wings horns wheels windows teeth hands arms feet handles")
+_DYES = _words("white black blue red green yellow gray brown pink orange purple dark light striped")
 _STUFFS = _words("""pictures mud snow dust wood metal glass plastic paper stone leather cloth wool rubber steel concrete
     clay brick leaves flowers dirt sand water ice paint rust fruit toys books boxes people passengers""")
 _TAILS = (
@@ -82,6 +83,7 @@ _GENERAL: tuple[Pattern, ...] = (
     (("with", "without"), _after_a(_PARTS)),
     (("with", "missing", "showing"), ("its", "the", "some"), (*_PARTS, *_PAIRS)),
     (("with",), _after_a(_ADJECTIVES), _PARTS),
+    (("with",), _after_a(_DYES), _PARTS),  # a colour is not always the thing's own
     (("covered in", "covered with", "made of", "full of", "surrounded by", "decorated with", "like"), _STUFFS),
     (("that", "which"), ("is", "looks", "seems", "was"), ("very", "so", "quite", "really", "rather"), _ADJECTIVES),
     (
@@ -94,7 +96,6 @@ _GENERAL: tuple[Pattern, ...] = (
 _CLOTHES = _words("""shirt t-shirt jacket sweater coat dress skirt blouse suit hat helmet cap vest scarf tie uniform
     costume robe swimsuit apron hood belt""")
 _LEGS = ("jeans", "shorts", "pants", "shoes", "boots", "gloves", "sunglasses", "glasses", "socks", "clothes")
-_DYES = _words("white black blue red green yellow gray brown pink orange purple dark light striped")
 _A_GARMENT: Pattern = (_after_a(_DYES), _CLOTHES)
 _LOADS = _words("""backpack bag racket stick bike dog camera stroller board friend umbrella phone suitcase ball guitar
     bottle cup book box flag rope basket cane kite tray map microphone newspaper balloon baby cart horse""")
