@@ -266,8 +266,8 @@ def _plot(table: str, rows: Sequence[RowScores], path: Path) -> None:
         axes.bar(at, means, width, yerr=errors, label=row.row.name)
     axes.set_xticks(range(len(columns)), [f"{kind}\n{name}" for name, kind in columns], rotation=20)
     axes.set_ylabel("mIoU")
-    axes.set_title(table)
-    axes.legend(fontsize="small")
+    figure.suptitle(table)
+    figure.legend(loc="outside lower center", ncols=3, fontsize="small")  # over the bars it hid some
     with atomic_path(path) as partial:
         figure.savefig(partial, format="png", dpi=120)
     pyplot.close(figure)
