@@ -13,6 +13,7 @@ from typing import Protocol
 from locater.worlds.cast import Event
 from locater.worlds.claims import DIRECTIONS, EARLY_EVENTS, LATE_EVENTS, RELATIONS, SUPERLATIVE_PLACES, Claim, Looks
 from locater.worlds.motion import OUTER_RADIUS, ROOM, Actor
+from locater.worlds.placing import CrowdedError, fits, is_free, place, place_twins_first
 from locater.worlds.sentences import Attributes
 
 Room = tuple[float, float, float, float]
@@ -83,10 +84,6 @@ class Stage:
     twin_count: int = 0  # actors 1, 2, ... that share all looks with the referent
 
 
-class CrowdedError(Exception):
-    """No room was found; draw again."""
-
-
 def stage(kind: str, rng: Random, wardrobe: Wardrobe) -> Stage:
     """A stage for one kind of sentence; raises CrowdedError when the draw does not fit the frame."""
     return _STAGES[kind](rng, wardrobe)
@@ -145,51 +142,6 @@ def _maybe_event(rng: Random, actor: Actor, chance: float) -> None:
             _add_event(actor, _event(rng, name, when))
 
 
-# ---- Places ----------------------------------------------------------------------------------------------------------
-
-
-def _bounds(actor: Actor) -> tuple[float, float, float, float]:
-    """Where its middle place may be: x from, to, y from, to."""
-    if actor.bounces:
-        return 0.12, 0.88, 0.12, 0.88
-    edge = actor.radius * actor.reach * math.exp(abs(actor.growth) / 2) + 0.015
-    along, down = abs(actor.velocity[0]) / 2, abs(actor.velocity[1]) / 2
-    left, right, up, low = actor.room
-    return edge + along + left, 1 - edge - along - right, edge + down + up, 1 - edge - down - low
-
-
-def _place_twins_first(rng: Random, twins: list[Actor], others: list[Actor]) -> None:
-    """Place all, the twins in random order, so that the referent has no first choice."""
-    twins = rng.sample(twins, len(twins))
-    _place(rng, twins + others, [])
-
-
-def _fits(actor: Actor) -> bool:
-    x_low, x_high, y_low, y_high = _bounds(actor)
-    return x_low <= actor.x <= x_high and y_low <= actor.y <= y_high
-
-
-def _is_free(actor: Actor, placed: list[Actor]) -> bool:
-    return all(
-        math.hypot(actor.x - other.x, actor.y - other.y) >= 1.1 * (actor.radius + other.radius) + 0.01
-        for other in placed
-    )
-
-
-def _place(rng: Random, actors: list[Actor], placed: list[Actor]) -> None:
-    """Give each actor a place that is free in the middle of the video."""
-    taken = list(placed)
-    for actor in actors:
-        x_low, x_high, y_low, y_high = _bounds(actor)
-        for _ in range(25):
-            actor.x, actor.y = rng.uniform(x_low, x_high), rng.uniform(y_low, y_high)
-            if x_low <= x_high and y_low <= y_high and _is_free(actor, taken):
-                break
-        else:
-            raise CrowdedError
-        taken.append(actor)
-
-
 # ---- Kinds -----------------------------------------------------------------------------------------------------------
 
 
@@ -200,7 +152,7 @@ def _appearance(rng: Random, wardrobe: Wardrobe) -> Stage:
         _idle(rng, actor, drift=rng.uniform(0.05, 0.25))
     for actor in actors[1:]:
         _maybe_event(rng, actor, 0.2)
-    _place(rng, actors, [])
+    place(rng, actors, [])
     return Stage(actors, None, wardrobe.attempts("appearance"))
 
 
@@ -213,7 +165,7 @@ def _size(rng: Random, wardrobe: Wardrobe) -> Stage:
     actors += _others(rng, wardrobe, actors)
     for actor in actors:
         _idle(rng, actor)
-    _place(rng, actors, [])
+    place(rng, actors, [])
     if rng.random() < wardrobe.superlative_share:
         claim = Claim("size", "smallest" if size == "small" else "largest")
         return Stage(actors, claim, wardrobe.attempts("superlative"), 0)
@@ -243,9 +195,9 @@ def _position(rng: Random, wardrobe: Wardrobe) -> Stage:
         referent.y = {"top": rng.uniform(0.1, 0.36), "bottom": rng.uniform(0.64, 0.9)}.get(part, referent.y)
     if name == "middle":
         referent.x, referent.y = rng.uniform(0.41, 0.59), rng.uniform(0.41, 0.59)
-    if not _fits(referent):
+    if not fits(referent):
         raise CrowdedError
-    _place(rng, actors[1:], [referent])
+    place(rng, actors[1:], [referent])
     return Stage(actors, Claim("position", name), wardrobe.attempts("position"), twin_count)
 
 
@@ -271,9 +223,9 @@ def _relation(rng: Random, wardrobe: Wardrobe) -> Stage:
             along, across = side * rng.uniform(0.22, 0.4), rng.uniform(-0.2, 0.2)
             actor.x = anchor.x + (across if axis else along)
             actor.y = anchor.y + (along if axis else across)
-    if not (_fits(referent) and _fits(twin) and _is_free(twin, [referent, anchor]) and _is_free(referent, [anchor])):
+    if not (fits(referent) and fits(twin) and is_free(twin, [referent, anchor]) and is_free(referent, [anchor])):
         raise CrowdedError
-    _place(rng, others, [referent, twin, anchor])
+    place(rng, others, [referent, twin, anchor])
     said = Looks(noun=anchor.shape, colour=anchor.colour if rng.random() < 0.7 else "")
     return Stage([*actors, anchor, *others], Claim("relation", name, said), wardrobe.attempts("relation"), 1)
 
@@ -323,7 +275,7 @@ def _motion(rng: Random, wardrobe: Wardrobe) -> Stage:
             _move(actor, rng.choice(ways), rng.uniform(0.2, 0.3))
         else:
             _idle(rng, actor)
-    _place_twins_first(rng, actors, others)
+    place_twins_first(rng, actors, others)
     return Stage(actors + others, Claim("motion", name), wardrobe.attempts("motion"), 1)
 
 
@@ -364,7 +316,7 @@ def _event_stage(rng: Random, wardrobe: Wardrobe, when: str, names: tuple[str, .
     for actor in others:
         _idle(rng, actor)
         _maybe_event(rng, actor, 0.4)
-    _place_twins_first(rng, actors, others)
+    place_twins_first(rng, actors, others)
     return Stage(actors + others, Claim(f"{when}_event", name), wardrobe.attempts(f"{when}_event"), 1)
 
 
@@ -394,17 +346,17 @@ def _occlusion(rng: Random, wardrobe: Wardrobe) -> Stage:
         if is_in_front:
             twin.is_in_front = True
             twin.velocity = (-referent.velocity[0], -referent.velocity[1])
-            place = rng.uniform(edge, 1 - edge)
-            twin.x, twin.y = (0.5, place) if upright else (place, 0.5)
+            across = rng.uniform(edge, 1 - edge)
+            twin.x, twin.y = (0.5, across) if upright else (across, 0.5)
         else:
             twin.velocity = (0.0, 0.0)
-            _place(rng, [twin], [])
+            place(rng, [twin], [])
     actors = [referent, *twins]
     others = _others(rng, wardrobe, actors, fewer=1)
     for actor in others:
         _idle(rng, actor)
         actor.is_in_front = rng.random() < 0.5
-    _place(rng, others, [] if is_in_front else twins)
+    place(rng, others, [] if is_in_front else twins)
     return Stage(
         [*actors, *others, wall],
         Claim("occlusion", "hidden") if says_so else None,

@@ -21,9 +21,10 @@ from locater.worlds.composed.view import View, draw_camera, draw_view, thing_act
 from locater.worlds.composed.wardrobe import Company, CutOutWardrobe
 from locater.worlds.grammar import Lexicon, say
 from locater.worlds.motion import OCCLUDER, Actor, poses
+from locater.worlds.placing import CrowdedError
 from locater.worlds.seeds import KINDS, parts_of_seed
 from locater.worlds.sentences import Alternatives, absent_description, true_descriptions, unique_description
-from locater.worlds.staging import CrowdedError, Stage, stage
+from locater.worlds.staging import Stage, stage
 
 LEAST_FRAMES = 12
 MOST_DRAWS = 600

@@ -13,6 +13,7 @@ from locater.worlds.casting import can_be_seen, describe, drawing_order, make_ca
 from locater.worlds.claims import Description, is_absent, is_unique, judge
 from locater.worlds.grammar import say
 from locater.worlds.motion import Actor, poses
+from locater.worlds.placing import CrowdedError
 from locater.worlds.seeds import KINDS, parts_of_seed
 from locater.worlds.sentences import (
     CLAIM_NAMES,
@@ -31,7 +32,7 @@ from locater.worlds.shapes.looks import (
     TEXTURES,
     Wardrobe,
 )
-from locater.worlds.staging import CrowdedError, stage
+from locater.worlds.staging import stage
 
 LEAST_FRAMES = 12
 MOST_DRAWS = 400  # a scene takes two or three
