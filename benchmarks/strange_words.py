@@ -10,25 +10,26 @@ and how often the mask is empty.
 import argparse
 import random
 import sys
-from collections.abc import Callable
 
 import numpy as np
+import torch
 from machine import machine
 from PIL import Image
 
 import locater
+from locater.evaluation.overlap import iou
 from locater.inference.segmenter import Segmenter
 from locater.records import Mask, Pixels
 from locater.worlds.composed import Pack
 
 LEAST_SHARE = 0.04  # of the photograph that the thing covers
 LEAST_MARKED = 20  # pixels: less is nothing
-ADDITIONS: dict[str, Callable[[str], str]] = {
-    "the noun": "the {}".format,
-    "in front": "the {} in front".format,
-    "closest": "the {} closest to the camera".format,
-    "covered": "the {} covered in stickers near the old fountain".format,
-    "jealous": "the jealous {} attempting to escape from the giant magnet".format,
+ADDITIONS = {
+    "the noun": "the {}",
+    "in front": "the {} in front",
+    "closest": "the {} closest to the camera",
+    "covered": "the {} covered in stickers near the old fountain",
+    "jealous": "the jealous {} attempting to escape from the giant magnet",
 }
 
 
@@ -51,7 +52,7 @@ def upright(pack: Pack, number: int) -> tuple[Pixels, Mask]:
     mask = pack.photograph_numbers(number) == photograph.things[0].number
     return (
         np.asarray(Image.fromarray(pack.photograph_pixels(number)).resize(size, Image.Resampling.BILINEAR)),
-        np.asarray(Image.fromarray(mask).resize(size, Image.Resampling.NEAREST)),
+        np.array(Image.fromarray(mask).resize(size, Image.Resampling.NEAREST)),  # a copy: PyTorch wants to write
     )
 
 
@@ -85,13 +86,13 @@ def main() -> int:
     for number in numbers(pack, arguments.split, arguments.photographs, rng):
         picture, truth = upright(pack, number)
         noun = pack.photographs[number].things[0].noun
-        said = [say(noun) for say in ADDITIONS.values()]
+        said = [sentence.format(noun) for sentence in ADDITIONS.values()]
         said += [f"the {absent}" for absent in absent_nouns(pack, number, rng)]
         masks = masks_of(segmenter, picture, said)
         for name, mask in zip(empty, masks, strict=True):
             empty[name].append(int(mask.sum()) < LEAST_MARKED)
             if name in overlaps:
-                overlaps[name].append(float((mask & truth).sum() / (mask | truth).sum()))
+                overlaps[name].append(float(iou(torch.from_numpy(mask), torch.from_numpy(truth))))
     print(f"{'':<14}{'mean IoU':>10}{'empty':>8}")
     for name, flags in empty.items():
         overlap = f"{np.mean(overlaps[name]):.3f}" if name in overlaps else ""
