@@ -20,6 +20,7 @@ from einops import rearrange, repeat
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.model.fused_write import can_fuse, fused_write
 from locater.model.place import PlaceEmbedding
 from locater.model.transformer import attend
 
@@ -63,6 +64,8 @@ class WriteController(nn.Module):
 
     def forward(self, keyed: Tensor, from_summary: Tensor, cells: Tensor) -> Tensor:
         """The cells (B, N, D) after one frame, given `keyed` (B, P, 2 D), the keyed map of W_a and the cells before."""
+        if can_fuse(keyed, from_summary, cells, self.rule, self.heads, self.norm):
+            return fused_write(keyed, from_summary, cells, self.rule, self.heads, self.norm)
         both = keyed + F.linear(cells.mean(1, keepdim=True), from_summary)  # c_p, Eq. 5 line 1, and W_o c_p
         candidate, candidate_key = both.chunk(2, dim=-1)
         c, key, m = (rearrange(x, "b n (h d) -> b h n d", h=self.heads) for x in (candidate, candidate_key, cells))
