@@ -172,7 +172,7 @@ def load_raw(source: Source, wheels: Path) -> VisualEncoder:
             raw.widen = widening(load_file(weights))
     encoder.projection = raw
     if isinstance(encoder, TinyViT):  # both depths from one pass
-        encoder.stages[1].register_forward_hook(lambda _module, _inputs, output: setattr(raw, "earlier", output))
+        encoder.trunk.stages[1].register_forward_hook(lambda _module, _inputs, output: setattr(raw, "earlier", output))
     return encoder
 
 

@@ -162,6 +162,13 @@ class DecoderConfig(Settings):
     fine_width: int = Field(32, ge=1)
 
 
+class RefinerConfig(Settings):
+    """MobileSAM, which redraws each mask along the edges of the frame."""
+
+    enlarged: float = Field(1.5, gt=0)  # it sees a frame this many times as large as the network does
+    pretrained: str | None = None
+
+
 class ModelConfig(Settings):
     """One network, whole: `build(config)` needs nothing else but pretrained files it names."""
 
@@ -173,6 +180,7 @@ class ModelConfig(Settings):
     fusion: FusionConfig = FusionConfig()
     memory: MemoryConfig = MemoryConfig()
     decoder: DecoderConfig = DecoderConfig()
+    refiner: RefinerConfig | None = None  # the paper has none
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> Self:
@@ -239,6 +247,7 @@ class TrainingConfig(Settings):
     dice_weight: float = 0.0
     doings_weight: float = 1.0  # where the network has a head for them and the data knows them
     is_fine: bool = True  # False: a stage that learns from the patch grid's masks alone, in half the time
+    is_refined: bool = True  # False: a stage that learns from the masks before a refiner, where there is one
     ema_decay: float = 0.0  # 0 is none
     flip: float = 0.5  # chance of mirroring a clip and the left and right of its sentence
     curriculum: dict[str, float] = {}  # a sentence kind enters at this fraction of training; 0 where not named
@@ -366,5 +375,6 @@ def _known_keys(group: type[Settings], path: list[str]) -> list[str]:
         "fusion": FusionConfig,
         "memory": MemoryConfig,
         "decoder": DecoderConfig,
+        "refiner": RefinerConfig,
     }
     return list((groups[path[-1]] if path else group).model_fields)

@@ -46,6 +46,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "fusion": {"kind": "concat"},
         "decoder": {"readout": "cosine"},
     },
+    "refined": {"decoder": {"upsampling": "fine"}, "refiner": {"enlarged": 1.5}},
     "no memory": {"memory": {"global_ratio": 0.0, "local_ratio": 0.0}, "fusion": {"kind": "concat"}},
 }
 Loop = Callable[..., Iterator[npt.NDArray[np.float32]]]

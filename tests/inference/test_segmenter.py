@@ -221,3 +221,20 @@ def test_an_empty_stream_and_a_foreign_state_are_refused(segmenter: Segmenter, v
     state = next(segmenter.segment(video, DOG)).state
     with pytest.raises(LocaterError, match="belongs to"):
         segmenter.segment(video, OTHER, state=state)
+
+
+def test_a_refiner_redraws_masks_and_leaves_the_memory_alone(video: npt.NDArray[np.uint8]) -> None:
+    settings = {"text": {"vocabulary": WORDS}, "memory": {"interval": 4}, "refiner": {"enlarged": 1.0}}
+    model = build(preset("tiny", settings), seed=0)
+    refining = Segmenter(model, "cpu")
+    refined = list(refining.segment(video, [DOG, OTHER], soft=True, chunk_frames=4))
+    by_ones = softs(refining.segment(video, [DOG, OTHER], soft=True, chunk_frames=1))
+    np.testing.assert_allclose(by_ones, softs(iter(refined)), atol=1e-4)
+    resumed = softs(refining.segment(video, [DOG, OTHER], soft=True, chunk_frames=4, state=refined[5].state))
+    assert np.array_equal(resumed, softs(iter(refined[6:])))
+
+    model.refiner = None
+    plain = list(Segmenter(model, "cpu").segment(video, [DOG, OTHER], soft=True, chunk_frames=4))
+    assert not np.array_equal(softs(iter(plain)), softs(iter(refined)))
+    for ours, theirs in zip(refined, plain, strict=True):
+        assert torch.equal(ours.state.local_cells, theirs.state.local_cells)

@@ -115,8 +115,9 @@ class Chunks:
                 state = states[-1]
                 predictions += found
                 locals_by_frame += [each.local_cells for each in states]
+        logits = torch.stack([prediction.logits for prediction in predictions], dim=1)
         return (
-            torch.stack([prediction.logits for prediction in predictions], dim=1),
+            self.model.refined(frames[:, plan.first :], logits),
             torch.stack([prediction.word_attention for prediction in predictions], dim=1),
             *globals_by_span,
             *locals_by_frame,

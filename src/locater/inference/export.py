@@ -19,7 +19,7 @@ from torch.export import Dim
 from locater.errors import LocaterError
 from locater.files import atomic_folder
 from locater.inference.exported import FIRST_CELLS, SETTINGS, ExportedModel
-from locater.inference.graphs import Graph, graphs_of
+from locater.inference.graphs import Graph, early_names, graphs_of
 from locater.inference.pending import THRESHOLD
 from locater.inference.segmenter import CHUNK_FRAMES
 from locater.model.locater import Locater
@@ -145,7 +145,7 @@ def _stable_sort(self: Any, stable: bool = True, dim: int = -1, descending: bool
 
 
 def _free_axes(graph: Graph, name: str) -> dict[int, Dim]:
-    if graph.name == "text" or name.startswith("early_"):
+    if graph.name == "text" or name == "frame" or name.startswith("early_"):
         return {}  # one sentence a call: gathering along words fixes the number of sentences when traced
     return {0: Dim("T") if name in ("frames", "patches", "times") else Dim("B")}
 
@@ -170,6 +170,8 @@ def _examples(model: Locater) -> dict[str, Tensor]:
         **{name: torch.randn(batch, config.patches, config.width) for name in ("values", "stamped", "projected")},
         **{name: value.clone() for name, value in cells.items()},
         **{f"early_{place}": maps[0, :1] for place, maps in enumerate(visual.early)},
+        "frame": pixels[:1],
+        "logits": torch.randn(batch, *(visual.early[0].shape[-2:] if early_names(model) else visual.grid)),
     }
 
 
@@ -235,7 +237,8 @@ def _torch_logits(model: Locater, case: _Case) -> Iterator[Tensor]:
         some = slice(first, first + case.chunk)
         clip = model.fuse(model.visual(frames[:, some]), times[:, some], words)
         predictions, states = model.steps(clip, words, state)
-        yield from (prediction.logits for prediction in predictions)
+        logits = torch.stack([prediction.logits for prediction in predictions], dim=1)
+        yield from model.refined(frames[:, some], logits).unbind(1)
         state = states[-1]
 
 

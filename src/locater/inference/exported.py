@@ -55,7 +55,7 @@ class ExportedModel:
     def encode(self, frames: Array, times: Array, words: Mapping[str, Array]) -> dict[str, Array]:
         """A chunk (T, 3, S, S) fused with the words: frame t of it is `frame_of(chunk, t)`."""
         seen = self.run("visual", {"frames": frames})
-        return seen | self.run("fuse", {**seen, **words, "times": times})
+        return {"frames": frames, **seen, **self.run("fuse", {**seen, **words, "times": times})}
 
     def remember(self, frame: Mapping[str, Array], state: Mapping[str, Array]) -> dict[str, Array]:
         """The state with one frame written into its global memory; unchanged where there is none."""
@@ -69,6 +69,8 @@ class ExportedModel:
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """One frame's `logits` (B, h, w) and `word_attention` (B, W), and the state after it."""
         found = self.run("step", {**frame, **words, **state})
+        if "refine" in self._sessions:
+            found["logits"] = self.run("refine", {**frame, **found})["refined"]
         cells = found.pop("local_cells_after", None)
         return found, dict(state) if cells is None else {**state, "local_cells": cells}
 
@@ -91,4 +93,5 @@ class ExportedModel:
 def frame_of(chunk: Mapping[str, Array], t: int) -> dict[str, Array]:
     """One frame of a chunk; early maps (T, C, h, w) are shared by all expressions and keep a first axis of 1."""
     fused = {name: chunk[name][:, t] for name in ("values", "stamped", "projected") if name in chunk}
-    return fused | {name: maps[[t]] for name, maps in chunk.items() if name.startswith("early_")}
+    early = {name: maps[[t]] for name, maps in chunk.items() if name.startswith("early_")}
+    return {"frame": chunk["frames"][[t]], **fused, **early}

@@ -1,4 +1,4 @@
-"""The network as five pure functions of named tensors, one graph each: what a program without PyTorch has to run.
+"""The network as pure functions of named tensors, one graph each: what a program without PyTorch has to run.
 
 A video's loop stays outside: it is a few lines in any language, and the step is the same whether frames come from a
 file or a camera. Nothing is computed here that the network does not compute itself.
@@ -124,6 +124,18 @@ class StepGraph(Graph):
         return (prediction.logits, prediction.word_attention, after.local_cells)[: len(self.outputs)]
 
 
+class RefineGraph(Graph):
+    """One frame's masks along its edges, after `step`; it is there where the network has a refiner."""
+
+    name = "refine"
+    inputs = ("frame", "logits")
+    outputs = ("refined",)
+
+    def forward(self, frame: Tensor, logits: Tensor) -> Tensor:
+        """(B, h, w) from (1, 3, S, S) in [0, 1] and (B, h, w)."""
+        return self.model.refined(frame.unsqueeze(0), logits.unsqueeze(1)).squeeze(1)
+
+
 def early_names(model: Locater) -> tuple[str, ...]:
     """The early maps that the readout climbs, finest first; none for the paper's bilinear one."""
     is_fine = model.decoder.upsampler is not None
@@ -133,4 +145,5 @@ def early_names(model: Locater) -> tuple[str, ...]:
 def graphs_of(model: Locater) -> Sequence[Graph]:
     """The graphs of one network, in the order in which a video runs through them."""
     remember = (RememberGraph(model),) if model.config.global_cells else ()
-    return (TextGraph(model), VisualGraph(model), FuseGraph(model), *remember, StepGraph(model))
+    refine = (RefineGraph(model),) if model.refiner is not None else ()
+    return (TextGraph(model), VisualGraph(model), FuseGraph(model), *remember, StepGraph(model), *refine)

@@ -29,6 +29,7 @@ from locater.model.visual.efficientnet import EfficientNetLite
 from locater.model.visual.encoder import HALF_STATISTICS, IMAGENET_STATISTICS, VisualEncoder
 from locater.model.visual.joined import JoinedEncoder
 from locater.model.visual.pretrained import load_pretrained
+from locater.model.visual.refiner import Refiner
 from locater.model.visual.tiny_vit import TinyViT
 from locater.model.visual.vit import VisionTransformer
 from locater.model.word_embedding import LearnedEmbedding, PretrainedEmbedding
@@ -55,6 +56,8 @@ def build(config: ModelConfig, seed: int | None = None) -> Locater:
         assert isinstance(model.text, LSTMEncoder) and isinstance(model.text.embedding, PretrainedEmbedding)
         model.text.embedding.fill(table)
     _load_visual(model.visual, config.visual)
+    if model.refiner is not None and config.refiner is not None and config.refiner.pretrained is not None:
+        load_pretrained(model.refiner, config.refiner.pretrained)
     return model
 
 
@@ -95,6 +98,7 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
             else None,
         ),
         doings=nn.Linear(config.width, config.memory.doings) if config.memory.doings else None,
+        refiner=Refiner(config.refiner.enlarged) if config.refiner is not None else None,
     )
 
 

@@ -13,6 +13,7 @@ from locater.config import HuggingFaceConfig, parse_config, preset_names
 from locater.errors import LocaterError
 from locater.files import atomic_entries
 from locater.model.build import assemble, empty_text
+from locater.model.eight_bits import in_eight_bits, out_of_eight_bits
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder
 
@@ -34,11 +35,18 @@ def from_pretrained(name_or_path: str | Path) -> Locater:
 
 
 def save_pretrained(model: Locater, folder: str | Path, card: str | None = None, half: bool = False) -> None:
-    """Write `model` as a checkpoint folder, whole or not at all; `half` stores fp16, as shipped weights are."""
+    """Write `model` as a checkpoint folder, whole or not at all.
+
+    `half` stores fp16, as shipped weights are, and of a refiner the matrices and kernels in eight bits: it has as many
+    weights as all the rest, and its masks hardly feel it (docs/default.md).
+    """
     with atomic_entries(Path(folder)) as partial:
         config = json.dumps(model.config.model_dump(mode="json"), indent=2, ensure_ascii=False)
         (partial / CONFIG).write_text(config + "\n", encoding="utf-8")
-        tensors = {name: _stored(tensor, half) for name, tensor in model.state_dict().items()}
+        tensors: dict[str, Tensor] = {}
+        for name, tensor in model.state_dict().items():
+            is_eight_bit = half and name.startswith("refiner.") and tensor.ndim > 1
+            tensors |= in_eight_bits(name, tensor) if is_eight_bit else {name: _stored(tensor, half)}
         save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
         (partial / CARD).write_text(card if card is not None else default_card(model), encoding="utf-8")
         if isinstance(model.text, HuggingFaceEncoder):
@@ -101,7 +109,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
         raise LocaterError(f"{path} is missing; a checkpoint folder needs its weights.")
     try:
-        return load_file(path)
+        return out_of_eight_bits(load_file(path))
     except (OSError, safetensors.SafetensorError):
         raise LocaterError(
             f"{path} is no safetensors file or is damaged; other formats can run code and are not read."

@@ -14,6 +14,7 @@ from locater.model.memory import LocalGlobalMemory
 from locater.model.rows import a_row_each
 from locater.model.text import TextEncoder
 from locater.model.visual.encoder import VisualEncoder
+from locater.model.visual.refiner import Refiner
 from locater.records import FramePrediction, Tokens, VideoState, VisualFeatures, Words
 
 
@@ -68,6 +69,7 @@ class Locater(nn.Module):
         memory: LocalGlobalMemory,
         decoder: ReferringDecoder,
         doings: nn.Module | None,
+        refiner: Refiner | None,
     ) -> None:
         super().__init__()
         self.config = config
@@ -78,6 +80,8 @@ class Locater(nn.Module):
         self.memory = memory
         self.decoder = decoder
         self.doings = doings  # training alone asks it
+        self.refiner = refiner
+        self.is_refined = True  # False: masks as they are before the refiner, for a stage of training
 
     def forward(
         self,
@@ -103,8 +107,9 @@ class Locater(nn.Module):
         if self.doings is not None and self.training:
             contexts = torch.stack([prediction.context for prediction in predictions], dim=1)
             doings = self.doings(contexts).unflatten(2, clip.grid)
+        logits = torch.stack([prediction.logits for prediction in predictions], dim=1)
         return ClipPrediction(
-            logits=torch.stack([prediction.logits for prediction in predictions], dim=1),
+            logits=self.refined(frames, logits),
             auxiliary=None if self.auxiliary is None else self.auxiliary(list(clip.modules)).unflatten(-1, clip.grid),
             doings=doings,
             word_attention=torch.stack([prediction.word_attention for prediction in predictions], dim=1),
@@ -138,6 +143,16 @@ class Locater(nn.Module):
     def remember(self, stamped: Tensor, state: VideoState) -> VideoState:
         """The state with sampled frames, stamped (B, T', P, D), written into its global memory (Eq. 5)."""
         return replace(state, global_cells=self.memory.write_global(stamped, state.global_cells))
+
+    def refined(self, frames: Tensor, logits: Tensor) -> Tensor:
+        """A chunk's masks (B, T, h, w) along the edges of its frames; as they are where there is no refiner.
+
+        The memory is written with what `steps` gave: what is refined is for people to look at.
+        """
+        if self.refiner is None or not self.is_refined:
+            return logits
+        refined: Tensor = self.refiner(frames, logits)
+        return refined
 
     def step(self, frame: ClipFeatures, words: Words, state: VideoState) -> tuple[FramePrediction, VideoState]:
         """One frame's mask and the state after it: `steps` of a chunk of one."""

@@ -78,6 +78,7 @@ class Trainer:
             if isinstance(module, EncoderBlock):
                 module.is_recomputed = config.gradient_checkpointing
         model.decoder.is_fine = config.is_fine
+        model.is_refined = config.is_fine and config.is_refined
         freeze(model, config)
         self.model = model.to(self.accelerator.device)
         self.average = WeightAverage(self.model, config.ema_decay) if config.ema_decay else None

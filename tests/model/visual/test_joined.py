@@ -67,7 +67,7 @@ def test_a_network_is_built_with_the_weights_that_its_settings_name(tmp_path: Pa
     assert isinstance(model.config.visual, JoinedConfig) and model.config.visual.pretrained == what["pretrained"]
     state = model.visual.state_dict()
     torch.testing.assert_close(state["what.stem.conv.weight"], lite["_conv_stem.weight"])
-    torch.testing.assert_close(state["where.stem.0.weight"], sam["image_encoder.patch_embed.seq.0.c.weight"])
+    torch.testing.assert_close(state["where.trunk.stem.0.weight"], sam["image_encoder.patch_embed.seq.0.c.weight"])
     assert model.visual(torch.rand(1, 1, 3, 64, 64)).patches.shape == (1, 1, 16, model.config.width)
 
 

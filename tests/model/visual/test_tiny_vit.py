@@ -208,11 +208,11 @@ def test_mobile_sam_loads_whole(deep: bool, tmp_path: Path) -> None:
 
     state = encoder.state_dict()
     for ours, theirs in {
-        "embedding.1.running_mean": "patch_embed.seq.2.bn.running_mean",
-        "convolutions.1.depthwise.0.weight": "layers.0.blocks.1.conv2.c.weight",
-        "mergings.1.project.1.bias": "layers.1.downsample.conv3.bn.bias",
-        "stages.1.5.attention.biases": "layers.2.blocks.5.attn.attention_biases",
-        "stages.0.1.mlp.3.weight": "layers.1.blocks.1.mlp.fc2.weight",
+        "trunk.embedding.1.running_mean": "patch_embed.seq.2.bn.running_mean",
+        "trunk.convolutions.1.depthwise.0.weight": "layers.0.blocks.1.conv2.c.weight",
+        "trunk.mergings.1.project.1.bias": "layers.1.downsample.conv3.bn.bias",
+        "trunk.stages.1.5.attention.biases": "layers.2.blocks.5.attn.attention_biases",
+        "trunk.stages.0.1.mlp.3.weight": "layers.1.blocks.1.mlp.fc2.weight",
     }.items():
         torch.testing.assert_close(state[ours], weights[f"image_encoder.{theirs}"])
 
@@ -227,7 +227,7 @@ def test_a_missing_tensor_is_one_plain_sentence(tmp_path: Path) -> None:
         load_pretrained(TinyViT(width=8, deep=True), tmp_path / "sam.safetensors")
 
     assert str(raised.value).endswith(
-        "does not fit this encoder: missing 1 (stages.2.1.attention.biases); "
+        "does not fit this encoder: missing 1 (trunk.stages.2.1.attention.biases); "
         "unexpected 1 (image_encoder.layers.2.blocks.0.attn.gate)."
     )
 
@@ -273,18 +273,17 @@ def test_mobile_sams_own_code_agrees_on_its_weights(size: int, tmp_path: Path, m
     reference.eval()
     frames = torch.rand(1, 1, 3, size, size)
     mean, std = (torch.tensor(values).view(3, 1, 1) for values in IMAGENET_STATISTICS)
-    expected = [reference.patch_embed((frames[0] - mean) / std)]
+    pixels = (frames[0] - mean) / std
+    expected = [reference.patch_embed(pixels)]
     for layer in reference.layers:
         expected.append(layer(expected[-1]))
 
     ours = TinyViT(width=8, deep=True)
     load_pretrained(ours, tmp_path / "sam.safetensors")
-    ours.projection = nn.Sequential()  # the features themselves
-    result = ours(frames)
+    last = ours.trunk(pixels)[-1].flatten(2).transpose(1, 2)
 
-    assert (result.patches[0] - expected[-1]).abs().max() < 1e-5 * expected[-1].abs().max()
+    assert (last - expected[-1]).abs().max() < 1e-5 * expected[-1].abs().max()
     shallow = TinyViT(width=8)
     load_pretrained(shallow, tmp_path / "sam.safetensors")
-    shallow.projection = nn.Sequential()
-    merged = ours.mergings[2](shallow(frames).patches[0].transpose(1, 2).unflatten(2, result.grid))
+    merged = ours.trunk.mergings[2](shallow.trunk(pixels)[-1])
     assert (merged.flatten(2).transpose(1, 2) - expected[-2]).abs().max() < 1e-5 * expected[-2].abs().max()

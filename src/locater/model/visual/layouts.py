@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from locater.model.visual.tiny_vit import CONV_DEPTH, STAGES
+from locater.model.visual.two_way import DEPTH
 
 QKV = ("query", "key", "value")
 
@@ -102,14 +103,16 @@ def _conv_norms(modules: dict[str, str]) -> dict[str, str]:
 
 def _tiny_vit_names() -> dict[str, str]:
     """Theirs -> ours for all of TinyViT-5M; their layer 0 is our convolutions, a layer ends with its merging."""
-    names = _conv_norms({"patch_embed.seq.0": "stem", "patch_embed.seq.2": "embedding"})
+    names = _conv_norms({"patch_embed.seq.0": "trunk.stem", "patch_embed.seq.2": "trunk.embedding"})
     steps = {"conv1": "expand", "conv2": "depthwise", "conv3": "project"}
     for block in range(CONV_DEPTH):
-        names |= _conv_norms({f"layers.0.blocks.{block}.{a}": f"convolutions.{block}.{b}" for a, b in steps.items()})
+        theirs, ours = f"layers.0.blocks.{block}", f"trunk.convolutions.{block}"
+        names |= _conv_norms({f"{theirs}.{a}": f"{ours}.{b}" for a, b in steps.items()})
     for index, stage in enumerate(STAGES):
-        names |= _conv_norms({f"layers.{index}.downsample.{a}": f"mergings.{index}.{b}" for a, b in steps.items()})
+        theirs, ours = f"layers.{index}.downsample", f"trunk.mergings.{index}"
+        names |= _conv_norms({f"{theirs}.{a}": f"{ours}.{b}" for a, b in steps.items()})
         for block in range(stage.depth):
-            theirs, ours = f"layers.{index + 1}.blocks.{block}", f"stages.{index}.{block}"
+            theirs, ours = f"layers.{index + 1}.blocks.{block}", f"trunk.stages.{index}.{block}"
             names[f"{theirs}.attn.attention_biases"] = f"{ours}.attention.biases"
             names |= _conv_norms({f"{theirs}.local_conv": f"{ours}.local"})
             names |= pairs(
@@ -136,3 +139,51 @@ TINY_VIT = Layout(
     left_out=re.compile(_NOT_ENCODER),
 )
 TINY_VIT_SHALLOW = replace(TINY_VIT, left_out=re.compile(rf"{_NOT_ENCODER}|layers\.(2\.downsample|3)\..+"))
+
+
+def _look(theirs: str, ours: str) -> dict[str, str]:
+    """Theirs -> ours for one of SAM's attentions."""
+    parts = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "out"}
+    return pairs({f"{theirs}.{a}": f"{ours}.{b}" for a, b in parts.items()})
+
+
+def _sam_names() -> dict[str, str]:
+    """Theirs -> ours for what a box and a mask need of SAM's prompts, and one answer of its decoder."""
+    names = {
+        "neck.0.weight": "neck.0.weight",
+        "neck.2.weight": "neck.2.weight",
+        "prompt_encoder.pe_layer.positional_encoding_gaussian_matrix": "box.waves",
+        "prompt_encoder.point_embeddings.2.weight": "box.first_corner",
+        "prompt_encoder.point_embeddings.3.weight": "box.last_corner",
+        "mask_decoder.iou_token.weight": "decoder.quality_token",
+        "mask_decoder.mask_tokens.weight": "decoder.mask_tokens",
+        **pairs({f"neck.{place}": f"neck.{place}" for place in (1, 3)}),
+        **pairs({f"prompt_encoder.mask_downscaling.{place}": f"mask.{place}" for place in (0, 1, 3, 4, 6)}),
+        **pairs({f"mask_decoder.output_upscaling.{place}": f"decoder.enlarge.{place}" for place in (0, 1, 3)}),
+        **pairs(
+            {
+                f"mask_decoder.output_hypernetworks_mlps.0.layers.{place}": f"decoder.read_off.{2 * place}"
+                for place in range(3)
+            }
+        ),
+        **_look("mask_decoder.transformer.final_attn_token_to_image", "decoder.last_look"),
+        **pairs({"mask_decoder.transformer.norm_final_attn": "decoder.last_norm"}),
+    }
+    for index in range(DEPTH):
+        theirs, ours = f"mask_decoder.transformer.layers.{index}", f"decoder.blocks.{index}"
+        names |= _look(f"{theirs}.self_attn", f"{ours}.among")
+        names |= _look(f"{theirs}.cross_attn_token_to_image", f"{ours}.at_image")
+        names |= _look(f"{theirs}.cross_attn_image_to_token", f"{ours}.at_tokens")
+        names |= pairs({f"{theirs}.mlp.lin1": f"{ours}.mlp.0", f"{theirs}.mlp.lin2": f"{ours}.mlp.2"})
+        names |= pairs({f"{theirs}.norm{place + 1}": f"{ours}.norms.{place}" for place in range(4)})
+    return names
+
+
+_OTHER_PROMPTS = r"prompt_encoder\.(point_embeddings\.[01]|not_a_point_embed|no_mask_embed)\..+"
+_OTHER_ANSWERS = r"mask_decoder\.(iou_prediction_head|output_hypernetworks_mlps\.[123])\..+"
+# MobileSAM, whole, for the refiner.
+MOBILE_SAM = replace(
+    TINY_VIT,
+    top={**_tiny_vit_names(), **_sam_names()},
+    left_out=re.compile(rf"(norm_head|head)\..+|.+\.num_batches_tracked|{_OTHER_PROMPTS}|{_OTHER_ANSWERS}"),
+)

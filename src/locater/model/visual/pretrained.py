@@ -15,6 +15,7 @@ from locater.model.visual.efficientnet import EfficientNetLite, InvertedBottlene
 from locater.model.visual.encoder import VisualEncoder
 from locater.model.visual.layouts import (
     EFFICIENTNET,
+    MOBILE_SAM,
     QKV,
     TIMM,
     TINY_VIT,
@@ -22,6 +23,7 @@ from locater.model.visual.layouts import (
     TRANSFORMERS,
     Layout,
 )
+from locater.model.visual.refiner import Refiner
 from locater.model.visual.tiny_vit import TinyViT
 from locater.model.visual.vit import VisionTransformer, resample_positions
 
@@ -31,15 +33,15 @@ PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
 LISTED = 10
 
 
-def load_pretrained(encoder: VisualEncoder, name_or_path: str | Path) -> None:
+def load_pretrained(encoder: VisualEncoder | Refiner, name_or_path: str | Path) -> None:
     """Fill `encoder` from a .safetensors file, or from the hub (`owner/repo`, or a bare timm name).
 
     Known layouts: for a VisionTransformer those of timm, of Facebook's DINOv2 and of transformers (older and newer
     names, with and without the `vit.` or `dinov2.` prefix); for an EfficientNetLite that of efficientnet-pytorch; for a
-    TinyViT that of MobileSAM. Blocks past the encoder's depth, and heads, poolers and mask tokens, are left out
-    knowingly; anything else that is missing, unexpected or of another shape is an error that lists the tensors, and
-    the encoder stays as it was. Positions of another grid are resampled; a projection and an early stem keep their
-    start.
+    TinyViT and a Refiner that of MobileSAM. Blocks past the encoder's depth, and heads, poolers and mask tokens, are
+    left out knowingly; anything else that is missing, unexpected or of another shape is an error that lists the
+    tensors, and the encoder stays as it was. Positions of another grid are resampled; a projection and an early stem
+    keep their start.
 
     Pickles are refused; `python -m locater.model.visual.convert` makes safetensors of them.
     """
@@ -99,7 +101,7 @@ class Translation:
     unexpected: list[str] = field(default_factory=list)  # the file's
 
 
-def _translate(encoder: VisualEncoder, tensors: dict[str, Tensor], origin: str) -> Translation:
+def _translate(encoder: VisualEncoder | Refiner, tensors: dict[str, Tensor], origin: str) -> Translation:
     if isinstance(encoder, VisionTransformer):
         layout = _layout_of(tensors, (TIMM, TRANSFORMERS), origin)
         translation = _rename(tensors, layout, _blocks_of(encoder, EncoderBlock))
@@ -110,8 +112,10 @@ def _translate(encoder: VisualEncoder, tensors: dict[str, Tensor], origin: str) 
         layout = _layout_of(tensors, (EFFICIENTNET,), origin)
         return _rename(tensors, layout, _blocks_of(encoder, InvertedBottleneck))
     if isinstance(encoder, TinyViT):
-        layout = _layout_of(tensors, (TINY_VIT if encoder.is_deep else TINY_VIT_SHALLOW,), origin)
+        layout = _layout_of(tensors, (TINY_VIT if encoder.trunk.is_deep else TINY_VIT_SHALLOW,), origin)
         return _rename(tensors, layout, blocks=[])
+    if isinstance(encoder, Refiner):
+        return _rename(tensors, _layout_of(tensors, (MOBILE_SAM,), origin), blocks=[])
     raise TypeError(f"no pretrained layout is known for {type(encoder).__name__}")
 
 
@@ -180,7 +184,7 @@ def _fit_positions(translation: Translation, grid: tuple[int, int]) -> None:
 # ---- Filling ---------------------------------------------------------------------------------------------------------
 
 
-def _fill(encoder: VisualEncoder, translation: Translation, origin: str) -> None:
+def _fill(encoder: VisualEncoder | Refiner, translation: Translation, origin: str) -> None:
     """Copy every tensor in, after all of them have been found to fit."""
     expected = {name: value for name, value in encoder.state_dict().items() if not name.startswith(NEW_PARTS)}
     given = translation.tensors

@@ -139,6 +139,38 @@ class WindowBlock(nn.Module):
         return result
 
 
+class TinyViTTrunk(nn.Module):
+    """TinyViT-5M's own layers, all of which are pretrained; `deep` adds the last stage."""
+
+    def __init__(self, deep: bool, drop_path: float = 0.0) -> None:
+        super().__init__()
+        self.is_deep = deep
+        stages = STAGES if deep else STAGES[:-1]
+        rates = iter(rising_rates(drop_path, CONV_DEPTH + sum(stage.depth for stage in stages)))
+        self.stem = conv_norm(3, STEM_CHANNELS, kernel_size=3, stride=2)
+        self.embedding = conv_norm(STEM_CHANNELS, CONV_CHANNELS, kernel_size=3, stride=2)
+        self.convolutions = nn.Sequential(*(ConvBlock(CONV_CHANNELS, next(rates)) for _ in range(CONV_DEPTH)))
+        self.mergings = nn.ModuleList()
+        self.stages = nn.ModuleList()
+        channels = CONV_CHANNELS
+        for stage in stages:
+            self.mergings.append(Merging(channels, stage.channels, stage.stride))
+            channels = stage.channels
+            blocks = (WindowBlock(channels, stage.heads, stage.window, next(rates)) for _ in range(stage.depth))
+            self.stages.append(nn.Sequential(*blocks))
+        self.channels = channels
+
+    def forward(self, pixels: Tensor) -> list[Tensor]:
+        """Maps (N, C, h, w) of normalised `pixels` (N, 3, S, S'): the stem's (stride 2), every stage's (4, 8, 16)."""
+        stem = F.gelu(self.stem(pixels))
+        features = self.convolutions(self.embedding(stem))
+        maps = [stem, features]
+        for merging, stage in zip(self.mergings, self.stages, strict=True):
+            features = stage(merging(features))
+            maps.append(features)
+        return maps
+
+
 class TinyViT(VisualEncoder):
     """TinyViT-5M's features at stride 16, projected to `width`; the early maps are its stem's (2) and stages' (4, 8).
 
@@ -154,41 +186,23 @@ class TinyViT(VisualEncoder):
         drop_path: float = 0.0,
         pixels: PixelStatistics = IMAGENET_STATISTICS,
     ) -> None:
-        stages = STAGES if deep else STAGES[:-1]
         super().__init__(
             patch_size=16,
             width=width,
             pixels=pixels,
-            early_channels=(STEM_CHANNELS, CONV_CHANNELS, stages[0].channels),
+            early_channels=(STEM_CHANNELS, CONV_CHANNELS, STAGES[0].channels),
             early_strides=(2, 4, 8),
         )
-        self.is_deep = deep
-        rates = iter(rising_rates(drop_path, CONV_DEPTH + sum(stage.depth for stage in stages)))
-        self.stem = conv_norm(3, STEM_CHANNELS, kernel_size=3, stride=2)
-        self.embedding = conv_norm(STEM_CHANNELS, CONV_CHANNELS, kernel_size=3, stride=2)
-        self.convolutions = nn.Sequential(*(ConvBlock(CONV_CHANNELS, next(rates)) for _ in range(CONV_DEPTH)))
-        self.mergings = nn.ModuleList()
-        self.stages = nn.ModuleList()
-        channels = CONV_CHANNELS
-        for stage in stages:
-            self.mergings.append(Merging(channels, stage.channels, stage.stride))
-            channels = stage.channels
-            blocks = (WindowBlock(channels, stage.heads, stage.window, next(rates)) for _ in range(stage.depth))
-            self.stages.append(nn.Sequential(*blocks))
-        self.projection = nn.Sequential(nn.LayerNorm(channels), nn.Linear(channels, width))
+        self.trunk = TinyViTTrunk(deep, drop_path)
+        self.projection = nn.Sequential(nn.LayerNorm(self.trunk.channels), nn.Linear(self.trunk.channels, width))
         self.place = PlaceEmbedding(width)  # windows and convolutions do not say where they look
 
     def forward(self, frames: Tensor) -> VisualFeatures:
         """Features of `frames` (B, T, 3, S, S'), each frame on its own."""
         batch = frames.shape[0]
         grid = self.grid(frames)
-        stem = F.gelu(self.stem(rearrange(self.normalise(frames), "b t c h w -> (b t) c h w")))
-        features = self.convolutions(self.embedding(stem))
-        maps = [stem, features]
-        for merging, stage in zip(self.mergings, self.stages, strict=True):
-            features = stage(merging(features))
-            maps.append(features)
-        patches = self.projection(rearrange(features, "n c rows columns -> n (rows columns) c"))
+        maps = self.trunk(rearrange(self.normalise(frames), "b t c h w -> (b t) c h w"))
+        patches = self.projection(rearrange(maps[-1], "n c rows columns -> n (rows columns) c"))
         return VisualFeatures(
             patches=rearrange(patches + self.place(grid).to(patches.dtype), "(b t) p d -> b t p d", b=batch),
             early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in maps[:3]),
