@@ -14,11 +14,11 @@ from locater.inference.demo import demo_clip
 from locater.records import Mask, Pixels
 from locater.video.overlay import draw
 
-OF_THE_CLIP = ("the cat that jumps at the end", "the dog", "the red cup", "the small cat")
+OF_THE_CLIP = ("the cat that jumps at the end", "the dog", "the cup that moves to the left", "the grey cat")
 MOMENT = 38  # the frame of the clip in which the grey cat is in the air
 OF_PICTURES = (
-    ("astronaut.png", ("the woman in an orange suit", "the astronaut")),
-    ("coffee.png", ("the spoon",)),
+    ("astronaut.png", ("the helmet", "the astronaut")),
+    ("coffee.png", ("the handle of the cup",)),
     ("chelsea.png", ("the cat's nose",)),
 )
 CELL, COLUMNS, CAPTION = (320, 200), 4, 18
