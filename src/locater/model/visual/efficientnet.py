@@ -143,8 +143,8 @@ def doubled(coarse: Tensor, grid: tuple[int, int]) -> Tensor:
 def _fast_format(pixels: Tensor) -> torch.memory_format:
     """The order of numbers in which this network's convolutions are fast: channels last, but for float32 on a GPU.
 
-    There `locater bench fps --preset default` was still in these convolutions after 50 s channels last, and ends in half
-    a minute with this; grouped ones are known to be tens of times slower so (pytorch issue 34977).
+    There `locater bench fps --preset default` was still in these convolutions after 50 s channels last, and ends in
+    half a minute with this; grouped ones are known to be tens of times slower so (pytorch issue 34977).
     """
     is_exact = pixels.is_cuda and pixels.dtype == torch.float32 and not torch.is_autocast_enabled("cuda")
     return torch.contiguous_format if is_exact else torch.channels_last
