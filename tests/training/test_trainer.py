@@ -24,7 +24,7 @@ def fresh_accelerate() -> Iterator[None]:
     AcceleratorState._reset_state(reset_partial_state=True)
 
 
-def made(folder: Path, **changes: object) -> Trainer:
+def made(folder: Path, network_changes: dict[str, Any] | None = None, **changes: object) -> Trainer:
     values = {
         "steps": 2, "batch_size": 4, "clip_frames": 2, "global_frames": 2, "validation_videos": 1,
         "learning_rate": 1e-3, "flip": 0.0, **changes,
@@ -32,13 +32,13 @@ def made(folder: Path, **changes: object) -> Trainer:
     config = TrainingConfig.model_validate(values)
     data = ShapesData(32, config, interval=10)
     # A channel's statistics are those of a micro-batch, so with them a batch in halves is not the whole one.
-    network = preset("tiny", {"image_size": 32, "fusion": {"centre": False}})
+    network = preset("tiny", {"image_size": 32, "fusion": {"centre": False}, **(network_changes or {})})
     model = build(with_vocabulary(network, data.words()), seed=0)
     return Trainer(model, data, config, folder, seed=0)
 
 
-def trained(folder: Path, **changes: object) -> Trainer:
-    trainer = made(folder, **changes)
+def trained(folder: Path, network_changes: dict[str, Any] | None = None, **changes: object) -> Trainer:
+    trainer = made(folder, network_changes, **changes)
     trainer.run()
     return trainer
 
@@ -70,6 +70,21 @@ def test_the_average_follows_and_is_what_is_kept(tmp_path: Path) -> None:
 
 def test_bfloat16_trains(tmp_path: Path) -> None:
     assert torch.isfinite(weights(trained(tmp_path / "a", precision="bf16"))).all()
+
+
+PARTS = ("visual", "text", "fusion", "memory", "decoder")
+
+
+@pytest.mark.parametrize("is_refined", [False, True])
+def test_a_stage_trains_the_refiner_alone_or_all_but_it(is_refined: bool, tmp_path: Path) -> None:
+    refiner = {"refiner": {"enlarged": 1.0}}
+    rates = dict.fromkeys((*PARTS, "auxiliary"), 0.0) if is_refined else {"refiner": 0.0}
+    before = made(tmp_path / "a", refiner).model.state_dict()
+    model = trained(tmp_path / "b", refiner, is_refined=is_refined, rates=rates).model
+    changed = {
+        name.split(".")[0] for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])
+    }
+    assert changed == {"refiner"} if is_refined else {*PARTS} <= changed and "refiner" not in changed
 
 
 def test_data_without_an_end_needs_steps(tmp_path: Path) -> None:
