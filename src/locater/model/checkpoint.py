@@ -10,10 +10,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from locater.config import HuggingFaceConfig, parse_config, preset_names
+from locater.eight_bits import in_eight_bits, out_of_eight_bits
 from locater.errors import LocaterError
 from locater.files import atomic_entries
 from locater.model.build import assemble, empty_text
-from locater.model.eight_bits import in_eight_bits, out_of_eight_bits
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder
 

@@ -10,10 +10,9 @@ from safetensors.torch import load_file
 from safetensors.torch import save as safetensors_bytes
 from torch import Tensor
 
+from locater.eight_bits import from_codes, scales_of, to_codes
 from locater.errors import LocaterError
 from locater.files import atomic_path
-
-_LARGEST = 127  # of an int8, the same both ways
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,12 @@ class WordTable:
     @classmethod
     def of_vectors(cls, words: Sequence[str], vectors: Tensor) -> "WordTable":
         """The table of vectors (N, d), each rounded to the nearest of 255 steps of its own largest number."""
-        scales = (vectors.abs().amax(dim=1) / _LARGEST).clamp(min=1e-6).half()
-        codes = (vectors / scales.float().unsqueeze(1)).round().clamp(-_LARGEST, _LARGEST)
-        return cls(tuple(words), codes.to(torch.int8), scales)
+        scales = scales_of(vectors, least=1e-6).half()
+        return cls(tuple(words), to_codes(vectors, scales), scales)
 
     def vectors(self) -> Tensor:
         """(N, d), as near to the original ones as the table keeps them."""
-        return self.codes.float() * self.scales.float().unsqueeze(1)
+        return from_codes(self.codes, self.scales)
 
     def save(self, path: str | Path) -> None:
         """Write one safetensors file, whole or not at all."""

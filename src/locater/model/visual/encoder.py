@@ -21,6 +21,23 @@ HALF_STATISTICS = PixelStatistics(mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
 IMAGENET_STATISTICS = PixelStatistics(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 
 
+class PixelNorm(nn.Module):
+    """Pixels as weights expect them that were trained with such statistics."""
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, pixels: PixelStatistics) -> None:
+        super().__init__()
+        # Not persistent: they belong to the kind of network, not to what it learned.
+        self.register_buffer("mean", torch.tensor(pixels.mean).view(3, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(pixels.std).view(3, 1, 1), persistent=False)
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """`frames` (..., 3, h, w) in [0, 1], normalised, in the statistics' own precision."""
+        return ((frames - self.mean) / self.std).to(self.mean.dtype)
+
+
 class VisualEncoder(nn.Module, ABC):
     """Frames to patch features; normalisation happens inside, so that no caller can forget it.
 
@@ -35,8 +52,6 @@ class VisualEncoder(nn.Module, ABC):
     width: int  # D of `patches`
     early_channels: tuple[int, ...]  # of the early maps, finest first; may be empty
     early_strides: tuple[int, ...]  # likewise; a map has ceil(side / stride) cells along a side
-    _mean: Tensor
-    _std: Tensor
 
     def __init__(
         self,
@@ -56,9 +71,7 @@ class VisualEncoder(nn.Module, ABC):
         self.width = width
         self.early_channels = early_channels
         self.early_strides = early_strides
-        # Not persistent: they belong to the kind of encoder, not to what it learned.
-        self.register_buffer("_mean", torch.tensor(pixels.mean).view(3, 1, 1), persistent=False)
-        self.register_buffer("_std", torch.tensor(pixels.std).view(3, 1, 1), persistent=False)
+        self.pixel_norm = PixelNorm(pixels)
 
     @abstractmethod
     def forward(self, frames: Tensor) -> VisualFeatures:
@@ -70,7 +83,8 @@ class VisualEncoder(nn.Module, ABC):
             raise ValueError(
                 f"frames must be float of shape (B, T, 3, S, S'), not {frames.dtype} of {tuple(frames.shape)}"
             )
-        return ((frames - self._mean) / self._std).to(self._mean.dtype)
+        normalised: Tensor = self.pixel_norm(frames)
+        return normalised
 
     def grid(self, frames: Tensor) -> tuple[int, int]:
         """Rows and columns of patches in `frames` (..., S, S')."""

@@ -5,8 +5,9 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.model.rows import a_row_each
 from locater.model.upsample import upsample
-from locater.model.visual.encoder import IMAGENET_STATISTICS
+from locater.model.visual.encoder import IMAGENET_STATISTICS, PixelNorm
 from locater.model.visual.tiny_vit import TinyViTTrunk
 from locater.model.visual.two_way import CHANNELS, BoxPrompt, ChannelNorm, MaskPrompt, TwoWayDecoder
 
@@ -24,9 +25,6 @@ class Refiner(nn.Module):
     empty mask stays empty, and no refined one is surer than what it was made of.
     """
 
-    _mean: Tensor
-    _std: Tensor
-
     def __init__(self, enlarged: float) -> None:
         super().__init__()
         self.enlarged = enlarged
@@ -40,25 +38,22 @@ class Refiner(nn.Module):
         self.box = BoxPrompt()
         self.mask = MaskPrompt()
         self.decoder = TwoWayDecoder()
-        pixels = IMAGENET_STATISTICS
-        self.register_buffer("_mean", torch.tensor(pixels.mean).view(3, 1, 1), persistent=False)
-        self.register_buffer("_std", torch.tensor(pixels.std).view(3, 1, 1), persistent=False)
+        self.pixel_norm = PixelNorm(IMAGENET_STATISTICS)
 
     def forward(self, frames: Tensor, logits: Tensor) -> Tensor:
         """`logits` (E, T, h, w) redrawn, from frames (C, T, 3, S, S') with E / C expressions each."""
         clips = frames.shape[0]
         image = self._looked_at(frames.flatten(0, 1))  # (C T, D, r, c)
         first = rearrange(logits, "(c e) t h w -> (c t) e h w", c=clips)
-        image = image.unsqueeze(1).expand(-1, first.shape[1], -1, -1, -1).flatten(0, 1)
-        refined = self._redrawn(image, first.flatten(0, 1)).view(first.shape)
+        rows = first.flatten(0, 1)
+        refined = self._redrawn(a_row_each(image, rows.shape[0]), rows).view(first.shape)
         return rearrange(refined, "(c t) e h w -> (c e) t h w", c=clips)
 
     def _looked_at(self, frames: Tensor) -> Tensor:
         """Features (N, D, r, c) of frames (N, 3, S, S')."""
         height, width = (PATCH * max(1, round(side * self.enlarged / PATCH)) for side in frames.shape[-2:])
         large = F.interpolate(frames, size=(height, width), mode="bilinear", align_corners=False)
-        normalised = ((large - self._mean) / self._std).to(self._mean.dtype)
-        features: Tensor = self.neck(self.trunk(normalised)[-1])
+        features: Tensor = self.neck(self.trunk(self.pixel_norm(large))[-1])
         return features
 
     def _redrawn(self, image: Tensor, logits: Tensor) -> Tensor:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
 from locater.config import preset
+from locater.eight_bits import CODES, SCALES, in_eight_bits, out_of_eight_bits
 from locater.errors import LocaterError
 from locater.model.build import build
 from locater.model.checkpoint import WEIGHTS, from_pretrained, save_pretrained
-from locater.model.eight_bits import CODES, SCALES, in_eight_bits, out_of_eight_bits
 
 
 @given(st.integers(0, 1000), st.lists(st.integers(1, 4), min_size=2, max_size=4), st.floats(1e-3, 1e3))
