@@ -3,7 +3,7 @@ import torch
 
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
-from locater.training.data import mirrored, training_plans
+from locater.training.data import first_number, mirrored, training_plans
 from locater.training.shapes_data import ShapesData
 from locater.training.sources import open_data
 from locater.worlds.doings import DOINGS
@@ -84,3 +84,12 @@ def test_the_sentences_of_one_clip_are_mirrored_with_it() -> None:
             assert torch.equal(after, before.flip(-1) if is_flipped else before)
             has_side = any(side in batch.expressions[row] for side in ("left", "right"))
             assert (batch.expressions[row] != both.expressions[row]) == (is_flipped and has_side)
+
+
+def test_every_seed_has_clips_of_its_own() -> None:
+    firsts = [first_number(seed) for seed in range(200)]
+    assert len(set(firsts)) == len(firsts)
+    assert firsts[:3] == [0, 10**8, 2 * 10**8]
+    data = ShapesData(32, TrainingConfig(steps=1, batch_size=2), interval=4)
+    plans = training_plans(data, data.config, 199, 1, 0, rank=0, world=1, workers=0)
+    assert next(plans) is not None

@@ -18,7 +18,7 @@ from locater.records import Batch
 from locater.text.mirror import mirror_sentence
 from locater.worlds.doings import MIRROR_ORDER, MIRROR_SIGN
 
-NUMBERS_PER_SEED = 10**8  # clips of a run; runs of other seeds see other clips
+NUMBERS_PER_SEED, NUMBERS_PER_TEN = 10**8, 10**6  # clips of a run; runs of other seeds see other clips
 
 
 class TrainingData(Protocol):
@@ -63,6 +63,12 @@ def check_kinds(config: TrainingConfig, kinds: Sequence[str], world: str) -> Non
             raise LocaterError(f"The {world} world has no sentences of kind '{kind}'; it has {', '.join(kinds)}.")
 
 
+def first_number(seed: int) -> int:
+    """Where a run's clips begin among a world's 10**9: far apart for seeds 0 to 9, a million on for every ten more."""
+    tens, ones = divmod(seed, 10)
+    return ones * NUMBERS_PER_SEED + tens * NUMBERS_PER_TEN % NUMBERS_PER_SEED
+
+
 class _Plans(TorchDataset[Any]):
     """Micro-batch number to plan, for worker processes."""
 
@@ -82,7 +88,7 @@ class _Plans(TorchDataset[Any]):
 
     def __getitem__(self, micro: int) -> Any:
         first = ((micro * self.world) + self.rank) * self.share
-        numbers = [self.seed * NUMBERS_PER_SEED + first + index for index in range(self.share)]
+        numbers = [first_number(self.seed) + first + index for index in range(self.share)]
         return self.data.plan(numbers, micro / max(1, len(self)))
 
 
