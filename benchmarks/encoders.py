@@ -36,9 +36,10 @@ from probes import Features, breeds, edges, extract, found, things
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from locater.model.visual.conv_norm import ConvNorm
 from locater.model.visual.convert import convert
 from locater.model.visual.early_stem import EarlyStem
-from locater.model.visual.efficientnet import ConvNorm, EfficientNetLite, doubled
+from locater.model.visual.efficientnet import EfficientNetLite, doubled
 from locater.model.visual.encoder import IMAGENET_STATISTICS, VisualEncoder
 from locater.model.visual.pretrained import load_pretrained
 from locater.model.visual.tiny_vit import TinyViT

@@ -55,6 +55,8 @@ def test_every_preset_is_valid_and_described(name: str) -> None:
         ({"memory": {"write": "papr"}}, "'paper', 'sum' or 'compete'"),
         ({"image_size": 65}, "not a multiple of the patch size"),
         ({"memory": {"heads": 5}}, "not a multiple of memory.heads"),
+        ({"visual": {"kind": "efficientnet_lite", "recognises": True}}, "needs visual.deep"),
+        ({"visual": {"kind": "efficientnet_lite", "recognises": True, "deep": True}}, "needs text.kind vectors"),
     ],
 )
 def test_a_wrong_setting_is_one_sentence(changes: dict[str, object], told: str) -> None:

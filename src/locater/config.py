@@ -43,6 +43,7 @@ class EfficientNetConfig(Settings):
     kind: Literal["efficientnet_lite"]
     variant: Literal["lite0", "lite1", "lite2"] = "lite0"
     deep: bool = False
+    recognises: bool = False  # keeps ImageNet's classifier and compares its classes' names with the sentence's words
     drop_path: float = Field(0.0, ge=0, lt=1)  # in training, the chance that the last block is left out for a frame
     pretrained: str | None = None
 
@@ -188,6 +189,12 @@ class ModelConfig(Settings):
             raise ValueError(
                 f"image_size {self.image_size} is not a multiple of the patch size {self.visual.patch_size}"
             )
+        what = self._what
+        if isinstance(what, EfficientNetConfig) and what.recognises:
+            if not what.deep:
+                raise ValueError("visual.recognises needs visual.deep: classes are told from the deepest features")
+            if not isinstance(self.text, VectorsConfig):
+                raise ValueError("visual.recognises needs text.kind vectors: names are compared with words there")
         for part, heads in (("fusion", self.fusion.heads), ("memory", self.memory.heads)):
             if self.width % heads:
                 raise ValueError(f"width {self.width} is not a multiple of {part}.heads {heads}")
@@ -201,6 +208,17 @@ class ModelConfig(Settings):
         stretch = math.sqrt(min(max(width / height, 1 / WIDEST), WIDEST))
         rows, columns = (max(1, round(side / patch)) for side in (self.image_size / stretch, self.image_size * stretch))
         return rows * patch, columns * patch
+
+    @property
+    def meaning_width(self) -> int | None:
+        """E: how many numbers a word's meaning has, where the visual encoder tells meanings too."""
+        is_told = isinstance(self._what, EfficientNetConfig) and self._what.recognises
+        return self.text.vector_width if is_told and isinstance(self.text, VectorsConfig) else None
+
+    @property
+    def _what(self) -> VisualConfig:
+        """The encoder that knows what things are: of two joined ones the first."""
+        return self.visual.what if isinstance(self.visual, JoinedConfig) else self.visual
 
     @property
     def grid(self) -> int:

@@ -25,6 +25,7 @@ from locater.model.build import build
 from locater.model.checkpoint import save_pretrained
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder
+from locater.text.table import WordTable
 
 SENTENCES = ["the dog on the left", "A big dog, unheard-of"]
 DOCUMENT = Path(__file__).parents[2] / "docs" / "export.md"
@@ -137,6 +138,21 @@ def test_every_kind_of_network_is_exported(
     assert report.largest_difference < 1e-4
     assert ("remember.onnx" in report.file_bytes) == bool(model.config.global_cells)
     assert_same_masks(model, tmp_path / "exported", video, shown_loop, SENTENCES)
+
+
+@pytest.mark.slow
+def test_a_network_that_recognises_is_exported(tmp_path: Path, video: npt.NDArray[np.uint8], shown_loop: Loop) -> None:
+    torch.manual_seed(0)
+    WordTable.of_vectors(("the", "dog", "left"), torch.randn(3, 12)).save(tmp_path / "words.safetensors")
+    text = {"kind": "vectors", "max_words": 5, "embedding_width": 8, "table": str(tmp_path / "words.safetensors")}
+    visual = {"kind": "efficientnet_lite", "deep": True, "recognises": True}
+    model = build(preset("tiny", {**SMALL, "text": text, "visual": visual}), seed=0)
+    assert model.recognition is not None
+    with torch.no_grad():
+        for parameter in model.recognition.parameters():
+            parameter.normal_()
+    exporting.export(model, tmp_path / "exported")
+    assert_same_masks(model, tmp_path / "exported", video, shown_loop, ["the dog", "the dog left"])
 
 
 def test_a_hugging_face_text_encoder_is_exported(tmp_path: Path) -> None:

@@ -87,6 +87,7 @@ class Chunks:
             words.is_padding,
             state.global_cells,
             state.local_cells,
+            *(() if words.meanings is None else (words.meanings,)),
         )
         if self._replays is None or not is_full:
             return self._computed(how, *tensors)
@@ -95,8 +96,8 @@ class Chunks:
     def _computed(self, how: tuple[Plan, bool], *tensors: Tensor) -> tuple[Tensor, ...]:
         """The global cells; or logits, attention, the global cells of each span and the local ones of each frame."""
         plan, may_be_padded = how
-        frames, times, features, is_padding, global_cells, local_cells = tensors
-        words = Words(features, is_padding, is_padding, (), (), may_be_padded)
+        frames, times, features, is_padding, global_cells, local_cells, *meanings = tensors
+        words = Words(features, is_padding, is_padding, (), (), may_be_padded, *meanings)
         state = VideoState(global_cells, local_cells, 0, True, ())
         clip = self.model.fuse(self.model.visual(frames), times, words)
         if plan.samples and not plan.is_live:

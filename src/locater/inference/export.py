@@ -24,7 +24,7 @@ from locater.inference.pending import THRESHOLD
 from locater.inference.segmenter import CHUNK_FRAMES
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
-from locater.records import Tokens
+from locater.records import Tokens, VisualFeatures, Words
 from locater.text.words import Vocabulary
 
 FORMATS = ("onnx",)
@@ -106,7 +106,7 @@ def write_graph(graph: Graph, examples: dict[str, Tensor], path: Path) -> None:
     """Write one graph, whose numbers of expressions (B) and of frames (T) stay free."""
     graph.eval()
     shapes: tuple[Any, ...] = tuple(_free_axes(graph, name) for name in graph.inputs)
-    is_variadic = graph.name == "step"
+    is_variadic = graph.name in ("fuse", "step")
     try:
         with _quiet():
             program = torch.export.export(
@@ -147,7 +147,7 @@ def _stable_sort(self: Any, stable: bool = True, dim: int = -1, descending: bool
 def _free_axes(graph: Graph, name: str) -> dict[int, Dim]:
     if graph.name == "text" or name == "frame" or name.startswith("early_"):
         return {}  # one sentence a call: gathering along words fixes the number of sentences when traced
-    return {0: Dim("T") if name in ("frames", "patches", "times") else Dim("B")}
+    return {0: Dim("T") if name in ("frames", "patches", "patch_meanings", "times") else Dim("B")}
 
 
 def _examples(model: Locater) -> dict[str, Tensor]:
@@ -166,6 +166,7 @@ def _examples(model: Locater) -> dict[str, Tensor]:
         "times": torch.rand(frames, 2),
         "words": words.features.repeat(batch, 1, 1),
         "is_padding": words.is_padding.repeat(batch, 1),
+        **_examples_of_meanings(words, visual, batch),
         # A tensor of its own each: one given twice is traced as one input.
         **{name: torch.randn(batch, config.patches, config.width) for name in ("values", "stamped", "projected")},
         **{name: value.clone() for name, value in cells.items()},
@@ -173,6 +174,12 @@ def _examples(model: Locater) -> dict[str, Tensor]:
         "frame": pixels[:1],
         "logits": torch.randn(batch, *(visual.early[0].shape[-2:] if early_names(model) else visual.grid)),
     }
+
+
+def _examples_of_meanings(words: Words, visual: VisualFeatures, batch: int) -> dict[str, Tensor]:
+    if words.meanings is None or visual.meanings is None:
+        return {}
+    return {"word_meanings": words.meanings.repeat(batch, 1, 1), "patch_meanings": visual.meanings[0]}
 
 
 def _text_settings(model: Locater) -> dict[str, Any]:

@@ -31,45 +31,56 @@ class TextGraph(Graph):
 
     name = "text"
     inputs = ("numbers", "word_of_token")
-    outputs = ("words", "is_padding", "owner")
+
+    def __init__(self, model: Locater) -> None:
+        super().__init__(model)
+        self.outputs = ("words", "is_padding", "owner", *(("word_meanings",) if model.recognition else ()))
 
     def forward(self, numbers: Tensor, word_of_token: Tensor) -> tuple[Tensor, ...]:
-        """(B, W, D), (B, W) and (B, W) from (B, W') twice."""
+        """(B, W, D), (B, W), (B, W) and, where patches are recognised, (B, W, E), from (B, W') twice."""
         encoded: Words = self.model.text(Tokens(numbers, word_of_token, NO_STRINGS, (), NO_STRINGS))
-        return encoded.features, encoded.is_padding, encoded.word_of_token.clone()
+        meanings = () if self.model.recognition is None or encoded.meanings is None else (encoded.meanings,)
+        return encoded.features, encoded.is_padding, encoded.word_of_token.clone(), *meanings
 
 
 class VisualGraph(Graph):
-    """A chunk of frames to patches and, for the fine readout, early maps; it runs once for all expressions."""
+    """A chunk of frames to patches, for the fine readout early maps, and what patches are taken for where that is told.
+
+    It runs once for all expressions.
+    """
 
     name = "visual"
     inputs = ("frames",)
 
     def __init__(self, model: Locater) -> None:
         super().__init__(model)
-        self.outputs = ("patches", *early_names(model))
+        self.outputs = ("patches", *early_names(model), *(("patch_meanings",) if model.recognition else ()))
 
     def forward(self, frames: Tensor) -> tuple[Tensor, ...]:
-        """(T, P, D) and (T, C, h, w) each, from (T, 3, S, S) in [0, 1]."""
+        """(T, P, D), (T, C, h, w) each, and (T, P, E), from (T, 3, S, S) in [0, 1]."""
         features = self.model.visual(frames.unsqueeze(0))
-        early = features.early[: len(self.outputs) - 1]
-        return features.patches.squeeze(0), *(maps.squeeze(0) for maps in early)
+        early = features.early[: len(early_names(self.model))]
+        meanings = () if self.model.recognition is None else (features.meanings,)
+        return tuple(maps.squeeze(0) for maps in (features.patches, *early, *meanings))
 
 
 class FuseGraph(Graph):
     """A chunk's patches with each expression's words fused in: all of a frame that needs no memory."""
 
     name = "fuse"
-    inputs = ("patches", "times", "words", "is_padding")
 
     def __init__(self, model: Locater) -> None:
         super().__init__(model)
+        meanings = ("patch_meanings", "word_meanings") if model.recognition else ()
+        self.inputs = ("patches", "times", "words", "is_padding", *meanings)
         self.outputs = ("values", "stamped", "projected")[: 3 if model.config.local_cells else 2]
 
-    def forward(self, patches: Tensor, times: Tensor, words: Tensor, is_padding: Tensor) -> tuple[Tensor, ...]:
-        """(B, T, P, D) each, from (T, P, D), (T, 2), (B, W, D) and (B, W)."""
-        visual = VisualFeatures(patches.unsqueeze(0), (), (self.model.config.grid, self.model.config.grid))
-        encoded = Words(words, is_padding, is_padding, NO_STRINGS, ())
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """(B, T, P, D) each, from (T, P, D), (T, 2), (B, W, D), (B, W), and of meanings (T, P, E) and (B, W, E)."""
+        patches, times, words, is_padding, *meanings = tensors
+        grid = self.model.config.grid, self.model.config.grid
+        visual = VisualFeatures(patches.unsqueeze(0), (), grid, *(each.unsqueeze(0) for each in meanings[:1]))
+        encoded = Words(words, is_padding, is_padding, NO_STRINGS, (), True, *meanings[1:])
         fused = self.model.fuse(visual, times.unsqueeze(0), encoded)
         return (fused.values, fused.stamped, fused.projected)[: len(self.outputs)]
 

@@ -22,6 +22,7 @@ from locater.model.decoder import FineUpsampler, PatchReadout, QueryEmbedding, R
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
 from locater.model.locater import Locater
 from locater.model.memory import LocalGlobalMemory
+from locater.model.recognition import Recognition
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder, TextEncoder
 from locater.model.transformer import EncoderBlock
 from locater.model.visual.early_stem import EarlyStem
@@ -29,6 +30,7 @@ from locater.model.visual.efficientnet import EfficientNetLite
 from locater.model.visual.encoder import HALF_STATISTICS, IMAGENET_STATISTICS, VisualEncoder
 from locater.model.visual.joined import JoinedEncoder
 from locater.model.visual.pretrained import load_pretrained
+from locater.model.visual.recogniser import class_names
 from locater.model.visual.refiner import Refiner
 from locater.model.visual.tiny_vit import TinyViT
 from locater.model.visual.vit import VisionTransformer
@@ -56,6 +58,7 @@ def build(config: ModelConfig, seed: int | None = None) -> Locater:
         assert isinstance(model.text, LSTMEncoder) and isinstance(model.text.embedding, PretrainedEmbedding)
         model.text.embedding.fill(table)
     _load_visual(model.visual, config.visual)
+    _name_classes(model)
     if model.refiner is not None and config.refiner is not None and config.refiner.pretrained is not None:
         load_pretrained(model.refiner, config.refiner.pretrained)
     return model
@@ -70,6 +73,7 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
         config=config,
         visual=visual,
         text=_text(config, text_model),
+        recognition=Recognition(config.meaning_width, config.width) if config.meaning_width is not None else None,
         fusion=CrossModalityEncoder(
             config.width, modules, config.fusion.heads, config.fusion.norm, config.fusion.centre
         )
@@ -146,8 +150,11 @@ def _visual(settings: VisualConfig, config: ModelConfig) -> VisualEncoder:
                 pixels=IMAGENET_STATISTICS if is_dino else HALF_STATISTICS,
                 early_stem=EarlyStem(patch_size, vit.stem_channels, vit.stem_depth) if needs_early else None,
             )
-        case EfficientNetConfig(variant=variant, deep=deep, drop_path=drop_path):
-            return EfficientNetLite(variant=variant, width=config.width, deep=deep, drop_path=drop_path)
+        case EfficientNetConfig(variant=variant, deep=deep, recognises=recognises, drop_path=drop_path):
+            meaning_width = config.meaning_width if recognises else None
+            return EfficientNetLite(
+                variant=variant, width=config.width, deep=deep, meaning_width=meaning_width, drop_path=drop_path
+            )
         case TinyViTConfig(deep=deep, drop_path=drop_path):
             return TinyViT(width=config.width, deep=deep, drop_path=drop_path)
         case JoinedConfig(what=what, where=where):
@@ -162,6 +169,17 @@ def _load_visual(encoder: VisualEncoder, settings: VisualConfig) -> None:
         _load_visual(encoder.where, settings.where)
     elif settings.pretrained is not None:
         load_pretrained(encoder, settings.pretrained)
+
+
+def _name_classes(model: Locater) -> None:
+    """Give each class that the visual encoder recognises the meaning of its name."""
+    what = model.visual.what if isinstance(model.visual, JoinedEncoder) else model.visual
+    if not isinstance(what, EfficientNetLite) or what.recogniser is None:
+        return
+    assert isinstance(model.text, LSTMEncoder) and isinstance(model.text.embedding, PretrainedEmbedding)
+    names = [model.text.embedding.meaning(name) for name in class_names()]
+    with torch.no_grad():
+        what.recogniser.meanings.weight.copy_(torch.stack(names, dim=1))
 
 
 def _text(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrainedTokenizerBase] | None") -> TextEncoder:

@@ -11,6 +11,7 @@ from locater.config import ModelConfig
 from locater.model.decoder import Question, ReferringDecoder
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
 from locater.model.memory import LocalGlobalMemory
+from locater.model.recognition import Recognition
 from locater.model.rows import a_row_each
 from locater.model.text import TextEncoder
 from locater.model.visual.encoder import VisualEncoder
@@ -64,6 +65,7 @@ class Locater(nn.Module):
         config: ModelConfig,  # kept for whoever saves or feeds the network; nothing below reads it
         visual: VisualEncoder,
         text: TextEncoder,
+        recognition: Recognition | None,
         fusion: CrossModalityEncoder | Concatenation,
         auxiliary: AuxiliaryHeads | None,
         memory: LocalGlobalMemory,
@@ -75,6 +77,7 @@ class Locater(nn.Module):
         self.config = config
         self.visual = visual
         self.text = text
+        self.recognition = recognition
         self.fusion = fusion
         self.auxiliary = auxiliary
         self.memory = memory
@@ -128,7 +131,11 @@ class Locater(nn.Module):
     def fuse(self, visual: VisualFeatures, times: Tensor, words: Words) -> ClipFeatures:
         """Visual features of a chunk (one set for all expressions, or one each) with the words fused in (Eq. 3, 4)."""
         batch = words.features.shape[0]
-        modules = self.fusion(a_row_each(visual.patches, batch), words)
+        patches = a_row_each(visual.patches, batch)
+        if self.recognition is not None:
+            assert visual.meanings is not None
+            patches = self.recognition(patches, a_row_each(visual.meanings, batch), words)
+        modules = self.fusion(patches, words)
         values = modules[-1]
         stamped = self.memory.stamp(values, a_row_each(times, batch), visual.grid)
         return ClipFeatures(

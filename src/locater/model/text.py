@@ -137,6 +137,9 @@ class LSTMEncoder(TextEncoder):
             expressions=tokens.expressions,
             words=tokens.words,
             may_be_padded=tokens.may_be_padded,
+            meanings=self.embedding.meanings(tokens.numbers)
+            if isinstance(self.embedding, PretrainedEmbedding)
+            else None,
         )
 
 

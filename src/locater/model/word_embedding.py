@@ -2,10 +2,12 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
+from locater.eight_bits import from_codes
 from locater.errors import LocaterError
 from locater.text.table import WordTable, pack_words, unpack_words
-from locater.text.words import ForgivingVocabulary, Vocabulary
+from locater.text.words import ForgivingVocabulary, Vocabulary, split_words
 
 _LEARNED_SCALE = 0.1  # at the start: what a word means comes from its pretrained vector
 
@@ -33,6 +35,7 @@ class PretrainedEmbedding(nn.Module):
     scales: Tensor  # (1 + N,)
     letters: Tensor  # the table's words; a part of the weights, so that they travel and are checked with them
     trained_rows: Tensor  # (2 + V,): where in `codes` each trained word is
+    middle: Tensor  # (d,): the table's mean, in which all words are alike
 
     def __init__(
         self, trained: Vocabulary, words: int, vector_width: int, letters: int, width: int, forget: float
@@ -47,6 +50,7 @@ class PretrainedEmbedding(nn.Module):
         self.register_buffer("scales", torch.zeros(1 + words))
         self.register_buffer("letters", torch.zeros(letters, dtype=torch.uint8))
         self.register_buffer("trained_rows", torch.zeros(len(trained), dtype=torch.int32))
+        self.register_buffer("middle", torch.zeros(vector_width), persistent=False)
         self.register_load_state_dict_post_hook(_read_again)  # type: ignore[no-untyped-call]
         self.vocabulary = ForgivingVocabulary((), trained.words)
         with torch.no_grad():
@@ -75,19 +79,41 @@ class PretrainedEmbedding(nn.Module):
                 "get the checkpoint again."
             )
         self.vocabulary = ForgivingVocabulary(words, self.trained.words)
+        if words:
+            self.middle.copy_(from_codes(self.codes[1:], self.scales[1:]).mean(0))
+
+    def meanings(self, numbers: Tensor) -> Tensor:
+        """(B, W, d) of word numbers (B, W): a word's pretrained vector as a direction from the table's middle.
+
+        Zeros for padding and for words that the table does not have.
+        """
+        row, _ = self._rows(numbers)
+        directions = F.normalize(self._vectors(row).float() - self.middle.float(), dim=-1)
+        return directions.masked_fill((row == 0).unsqueeze(-1), 0.0)
+
+    def meaning(self, name: str) -> Tensor:
+        """The direction (d,) of a name of one or more words."""
+        numbers = [number for word in split_words(name) for number in self.vocabulary.read(word)]
+        return F.normalize(self.meanings(torch.tensor([numbers], device=self.codes.device))[0].mean(0), dim=-1)
 
     def forward(self, numbers: Tensor) -> Tensor:
         """(B, W, E) of word numbers (B, W): padding and unknown, then the table's words, then the trained ones."""
-        first_trained = len(self.codes) + 1
-        is_listed = (numbers > Vocabulary.UNKNOWN) & (numbers < first_trained)
-        trained = torch.where(numbers < first_trained, numbers, numbers - first_trained + 2).masked_fill(is_listed, 0)
-        row = torch.where(is_listed, numbers - 1, look_up(self.trained_rows, trained))
+        row, trained = self._rows(numbers)
         is_bare = trained == Vocabulary.PADDING
         if self.training:
             is_bare = is_bare | (torch.rand(numbers.shape, device=numbers.device) < self.forget) & (row > 0)
         learned = look_up(self.learned.weight, trained).masked_fill(is_bare.unsqueeze(-1), 0.0)
-        vectors = look_up(self.codes, row) * look_up(self.scales, row).unsqueeze(-1)
-        return learned + self.project(vectors)  # type: ignore[no-any-return]
+        return learned + self.project(self._vectors(row))  # type: ignore[no-any-return]
+
+    def _rows(self, numbers: Tensor) -> tuple[Tensor, Tensor]:
+        """Where in `codes` each word is, and its number among the trained ones; 0 where it is not."""
+        first_trained = len(self.codes) + 1
+        is_listed = (numbers > Vocabulary.UNKNOWN) & (numbers < first_trained)
+        trained = torch.where(numbers < first_trained, numbers, numbers - first_trained + 2).masked_fill(is_listed, 0)
+        return torch.where(is_listed, numbers - 1, look_up(self.trained_rows, trained)), trained
+
+    def _vectors(self, row: Tensor) -> Tensor:
+        return look_up(self.codes, row) * look_up(self.scales, row).unsqueeze(-1)
 
 
 def look_up(rows: Tensor, numbers: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from locater.model.locater import Locater
 
 _ENCODER_BLOCK = re.compile(r"visual\.blocks\.(\d+)\.")
 # Of a pretrained encoder, what was not pretrained.
-_NEW_PART = re.compile(r"visual\.(what\.|where\.)?(projection|place|early_stem|early_embedding)\.")
+_NEW_PART = re.compile(r"visual\.(what\.|where\.)?(projection|place|early_stem|early_embedding|recogniser\.meanings)\.")
 
 
 def make_optimizer(model: Locater, config: TrainingConfig) -> torch.optim.Optimizer:

@@ -15,13 +15,12 @@ from randomised import randomise
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from locater.model.visual.conv_norm import ConvNorm, SameConv2d
 from locater.model.visual.efficientnet import (
     LITE_STATISTICS,
-    ConvNorm,
     DeepProjection,
     EfficientNetLite,
     InvertedBottleneck,
-    SameConv2d,
     Variant,
     stages_of,
 )

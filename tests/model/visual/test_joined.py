@@ -24,9 +24,9 @@ BOTH: dict[str, Any] = {"visual": {"kind": "joined", "what": LITE, "where": TINY
 
 
 @torch.no_grad()
-def test_patches_are_summed_and_early_maps_are_those_of_where() -> None:
-    what, where = EfficientNetLite(variant="lite0", width=12), TinyViT(width=12)
-    joined = JoinedEncoder(what, where)
+def test_patches_are_summed_meanings_are_those_of_what_and_early_maps_those_of_where() -> None:
+    what, where = EfficientNetLite(variant="lite0", width=12, deep=True, meaning_width=5), TinyViT(width=12)
+    joined = JoinedEncoder(what, where).eval()
     frames = torch.rand(1, 2, 3, 32, 48)
 
     result = joined(frames)
@@ -35,6 +35,8 @@ def test_patches_are_summed_and_early_maps_are_those_of_where() -> None:
     assert (joined.early_channels, joined.early_strides) == (where.early_channels, (2, 4, 8))
     assert all(torch.equal(own, theirs) for own, theirs in zip(result.early, where(frames).early, strict=True))
     assert result.grid == (2, 3)
+    assert result.meanings is not None and result.meanings.shape == (1, 2, 6, 5)
+    torch.testing.assert_close(result.meanings, what(frames).meanings)
 
 
 def test_encoders_that_do_not_fit_are_refused() -> None:

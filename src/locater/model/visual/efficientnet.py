@@ -13,9 +13,10 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from locater.model.place import PlaceEmbedding
+from locater.model.visual.conv_norm import ConvNorm
 from locater.model.visual.drop_path import DropPath, rising_rates
 from locater.model.visual.encoder import PixelStatistics, VisualEncoder
-from locater.model.visual.fixed_norm import FixedBatchNorm
+from locater.model.visual.recogniser import Recogniser
 from locater.records import VisualFeatures
 
 Variant = Literal["lite0", "lite1", "lite2"]
@@ -23,7 +24,6 @@ Variant = Literal["lite0", "lite1", "lite2"]
 # The TensorFlow code of the lite variants feeds (pixel - 127) / 128.
 LITE_STATISTICS = PixelStatistics(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 STEM_CHANNELS = 32
-NORM_EPS = 1e-3  # TensorFlow's, kept by every conversion of its weights
 
 
 class Stage(NamedTuple):
@@ -61,39 +61,6 @@ def _scaled_channels(channels: int, factor: float) -> int:
     exact = channels * factor
     rounded = max(8, int(exact + 4) // 8 * 8)
     return rounded + 8 if rounded < 0.9 * exact else rounded
-
-
-class SameConv2d(nn.Conv2d):
-    """A convolution with TensorFlow's SAME padding: ceil(side / stride) cells, the odd pixel of padding at the end."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """`input` (N, C, h, w) convolved."""
-        height, width = (
-            max((math.ceil(side / stride) - 1) * stride + kernel - side, 0)
-            for side, kernel, stride in zip(input.shape[2:], self.kernel_size, self.stride, strict=True)
-        )
-        if height % 2 or width % 2:
-            input = F.pad(input, (width // 2, width - width // 2, height // 2, height - height // 2))
-            height = width = 0
-        return F.conv2d(input, self.weight, self.bias, self.stride, (height // 2, width // 2), groups=self.groups)
-
-
-class ConvNorm(nn.Module):
-    """A convolution without bias, its normalisation, and ReLU6 unless `linear`."""
-
-    def __init__(
-        self, inputs: int, outputs: int, kernel_size: int = 1, stride: int = 1, groups: int = 1, linear: bool = False
-    ) -> None:
-        super().__init__()
-        self.conv = SameConv2d(inputs, outputs, kernel_size, stride, groups=groups, bias=False)
-        self.norm = FixedBatchNorm(outputs, NORM_EPS)
-        self.activation = nn.Identity() if linear else nn.ReLU6()
-        nn.init.kaiming_normal_(self.conv.weight, mode="fan_in")
-
-    def forward(self, features: Tensor) -> Tensor:
-        """`features` (N, C, h, w) after all three."""
-        result: Tensor = self.activation(self.norm(self.conv(features)))
-        return result
 
 
 class InvertedBottleneck(nn.Module):
@@ -154,8 +121,9 @@ class EfficientNetLite(VisualEncoder):
     """EfficientNet-lite's stride-16 stage, projected to `width`; its stages at strides 2, 4, 8 are the early maps.
 
     `deep` adds the stages at stride 32, which know ImageNet's classes best. The 1,280 channels that its classifier
-    widens them to are left out: probes read no more from them (docs/encoders.md). The early maps are as the stages
-    leave them, neither normalised nor rectified.
+    widens them to are no patch features: probes read no more from them (docs/encoders.md). But the classes that it
+    names know far more than a training on few pictures teaches: with a `meaning_width` they are told as `meanings`. The
+    early maps are as the stages leave them, neither normalised nor rectified.
     """
 
     def __init__(
@@ -164,6 +132,7 @@ class EfficientNetLite(VisualEncoder):
         variant: Variant,
         width: int,
         deep: bool = False,
+        meaning_width: int | None = None,
         drop_path: float = 0.0,
         pixels: PixelStatistics = LITE_STATISTICS,
     ) -> None:
@@ -199,6 +168,7 @@ class EfficientNetLite(VisualEncoder):
             if deep
             else nn.Sequential(nn.LayerNorm(patch_channels), nn.Linear(patch_channels, width))
         )
+        self.recogniser = Recogniser(channels, meaning_width) if meaning_width is not None else None
         self.place = PlaceEmbedding(
             width
         )  # a convolution does not say where it looks, and "on the left" must mean something
@@ -222,4 +192,9 @@ class EfficientNetLite(VisualEncoder):
             patches=rearrange(patches + self.place(grid).to(patches.dtype), "(b t) p d -> b t p d", b=batch),
             early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in maps[:3]),
             grid=grid,
+            meanings=None if self.recogniser is None else self._meanings(features, grid, batch),
         )
+
+    def _meanings(self, deep: Tensor, grid: tuple[int, int], batch: int) -> Tensor:
+        assert self.recogniser is not None
+        return rearrange(doubled(self.recogniser(deep), grid), "(b t) e r c -> b t (r c) e", b=batch)

@@ -30,4 +30,5 @@ class JoinedEncoder(VisualEncoder):
     def forward(self, frames: Tensor) -> VisualFeatures:
         """Features of `frames` (B, T, 3, S, S'), each frame on its own."""
         what, where = self.what(frames), self.where(frames)
-        return VisualFeatures(patches=what.patches + where.patches, early=where.early, grid=where.grid)
+        patches = what.patches + where.patches
+        return VisualFeatures(patches, where.early, where.grid, what.meanings)

@@ -91,6 +91,16 @@ EFFICIENTNET = Layout(
     },
     left_out=re.compile(r"(_conv_head|_bn1|_fc)\..+|.+\.num_batches_tracked"),
 )
+RECOGNISING_EFFICIENTNET = replace(
+    EFFICIENTNET,
+    top={
+        **EFFICIENTNET.top,
+        "_conv_head.weight": "recogniser.widen.conv.weight",
+        **pairs({"_bn1": "recogniser.widen.norm"}, NORM_LEAVES),
+        **pairs({"_fc": "recogniser.classifier"}),
+    },
+    left_out=re.compile(r".+\.num_batches_tracked"),
+)
 
 
 def _conv_norms(modules: dict[str, str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from locater.model.visual.layouts import (
     EFFICIENTNET,
     MOBILE_SAM,
     QKV,
+    RECOGNISING_EFFICIENTNET,
     TIMM,
     TINY_VIT,
     TINY_VIT_SHALLOW,
@@ -28,7 +29,7 @@ from locater.model.visual.tiny_vit import TinyViT
 from locater.model.visual.vit import VisionTransformer, resample_positions
 
 # What we add to a pretrained network; no file has it.
-NEW_PARTS = ("early_stem.", "early_embedding.", "projection.", "place.")
+NEW_PARTS = ("early_stem.", "early_embedding.", "projection.", "place.", "recogniser.meanings.")
 PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
 LISTED = 10
 
@@ -109,7 +110,8 @@ def _translate(encoder: VisualEncoder | Refiner, tensors: dict[str, Tensor], ori
         _fit_positions(translation, encoder.native_grid)
         return translation
     if isinstance(encoder, EfficientNetLite):
-        layout = _layout_of(tensors, (EFFICIENTNET,), origin)
+        known = EFFICIENTNET if encoder.recogniser is None else RECOGNISING_EFFICIENTNET
+        layout = _layout_of(tensors, (known,), origin)
         return _rename(tensors, layout, _blocks_of(encoder, InvertedBottleneck))
     if isinstance(encoder, TinyViT):
         layout = _layout_of(tensors, (TINY_VIT if encoder.trunk.is_deep else TINY_VIT_SHALLOW,), origin)

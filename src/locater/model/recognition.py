@@ -1,0 +1,33 @@
+"""Words that patches are recognised by, told to them before any attention is learned."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from locater.records import Words
+
+UNRELATED = 0.2  # the likeness of two words that have nothing to do with each other, about
+
+
+class Recognition(nn.Module):
+    """Adds to a patch the words of the sentence that it is taken for, and what it is taken for at all.
+
+    Both maps start at zero: a network that gets this later begins as it was.
+    """
+
+    def __init__(self, meaning_width: int, width: int) -> None:
+        super().__init__()
+        self.least = nn.Parameter(torch.tensor(UNRELATED))
+        self.from_words = nn.Linear(width, width, bias=False)
+        self.from_meanings = nn.Linear(meaning_width, width, bias=False)
+        for layer in (self.from_words, self.from_meanings):
+            nn.init.zeros_(layer.weight)
+
+    def forward(self, patches: Tensor, meanings: Tensor, words: Words) -> Tensor:
+        """`patches` (B, T, P, D) with what their `meanings` (B, T, P, E) have in common with the words' added."""
+        assert words.meanings is not None
+        likeness = torch.einsum("btpe,bwe->btpw", meanings, words.meanings.to(meanings.dtype))
+        known = F.relu(likeness - self.least)  # padding and unknown words have no likeness to anything
+        called = torch.einsum("btpw,bwd->btpd", known, self.from_words(words.features))
+        result: Tensor = patches + called + self.from_meanings(meanings)
+        return result
