@@ -14,7 +14,7 @@ from locater.inference.demo import demo_clip
 from locater.records import Mask, Pixels
 from locater.video.overlay import draw
 
-OF_THE_CLIP = ("the cat that jumps at the end", "the dog", "the cup that moves to the left", "the grey cat")
+OF_THE_CLIP = ("the cat that jumps at the end", "the cup that stays still", "the blue cup", "the grey cat")
 MOMENT = 38  # the frame of the clip in which the grey cat is in the air
 OF_PICTURES = (
     ("astronaut.png", ("the helmet", "the astronaut")),

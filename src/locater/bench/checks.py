@@ -7,8 +7,9 @@ from torch import Tensor
 
 # How far a result may be from the reference, as a part of the reference's size: what rounding alone does to a
 # recurrence over some tens of frames. An EfficientNet with random weights, which nothing normalises, magnifies it most:
-# 0.08 in bfloat16, stored or autocast. A wrong formula is off by tens of per cent, in float32 too.
-TOLERANCES = {torch.float32: 1e-4, torch.float16: 3e-2, torch.bfloat16: 0.12}
+# 0.08 in bfloat16, stored or autocast, and 0.124 with a random refiner behind it, at 512 pixels. A wrong formula is off
+# by tens of per cent, in float32 too.
+TOLERANCES = {torch.float32: 1e-4, torch.float16: 3e-2, torch.bfloat16: 0.15}
 
 
 @dataclass(frozen=True)
