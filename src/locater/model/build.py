@@ -55,8 +55,7 @@ def build(config: ModelConfig, seed: int | None = None) -> Locater:
         config = _sized_for(config, table)
     model = assemble(config, text_model)
     if table is not None:
-        assert isinstance(model.text, LSTMEncoder) and isinstance(model.text.embedding, PretrainedEmbedding)
-        model.text.embedding.fill(table)
+        _word_vectors(model).fill(table)
     _load_visual(model.visual, config.visual)
     _name_classes(model)
     if model.refiner is not None and config.refiner is not None and config.refiner.pretrained is not None:
@@ -171,13 +170,18 @@ def _load_visual(encoder: VisualEncoder, settings: VisualConfig) -> None:
         load_pretrained(encoder, settings.pretrained)
 
 
+def _word_vectors(model: Locater) -> PretrainedEmbedding:
+    assert isinstance(model.text, LSTMEncoder) and isinstance(model.text.embedding, PretrainedEmbedding)
+    return model.text.embedding
+
+
 def _name_classes(model: Locater) -> None:
     """Give each class that the visual encoder recognises the meaning of its name."""
     what = model.visual.what if isinstance(model.visual, JoinedEncoder) else model.visual
     if not isinstance(what, EfficientNetLite) or what.recogniser is None:
         return
-    assert isinstance(model.text, LSTMEncoder) and isinstance(model.text.embedding, PretrainedEmbedding)
-    names = [model.text.embedding.meaning(name) for name in class_names()]
+    vectors = _word_vectors(model)
+    names = [vectors.meaning(name) for name in class_names()]
     with torch.no_grad():
         what.recogniser.meanings.weight.copy_(torch.stack(names, dim=1))
 
