@@ -127,9 +127,9 @@ def empty_text(folder: Path) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]
 
 
 def _sized_for(config: ModelConfig, table: WordTable) -> ModelConfig:
-    """The config with room for the table's words."""
+    """The config with room for the table's words, and without its file: a checkpoint has a copy of its own."""
     words, vector_width = table.codes.shape
-    sizes = {"words": words, "vector_width": vector_width, "letters": len(pack_words(table.words))}
+    sizes = {"words": words, "vector_width": vector_width, "letters": len(pack_words(table.words)), "table": None}
     return config.model_copy(update={"text": config.text.model_copy(update=sizes)})
 
 
