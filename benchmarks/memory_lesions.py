@@ -9,7 +9,8 @@ is no ablation: the network was trained with both.
 
 import argparse
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 import torch
@@ -32,6 +33,15 @@ LESIONS: dict[str, tuple[str, ...]] = {
     "local": ("write_global",),
     "none": tuple(UNWRITTEN),
 }
+
+
+@contextmanager
+def written(lesion: str) -> Iterator[None]:
+    """While it lasts only those memories are written that `lesion` names."""
+    with ExitStack() as stack:
+        for method in LESIONS[lesion]:
+            stack.enter_context(mock.patch.object(LocalGlobalMemory, method, UNWRITTEN[method]))
+        yield
 
 
 def right_twins(model: Locater, kind: str, videos: int) -> float:
@@ -69,9 +79,7 @@ def main() -> int:
     model = load(arguments.checkpoint, "cpu").model
     print(f"{'written':<10}" + "".join(f"{kind:>14}" for kind in KINDS))
     for name in [arguments.only] if arguments.only else LESIONS:
-        with ExitStack() as stack:
-            for method in LESIONS[name]:
-                stack.enter_context(mock.patch.object(LocalGlobalMemory, method, UNWRITTEN[method]))
+        with written(name):
             shares = [right_twins(model, kind, arguments.videos) for kind in KINDS]
         print(f"{name:<10}" + "".join(f"{share:>14.3f}" for share in shares), flush=True)
     return 0

@@ -10,20 +10,17 @@ This is no ablation: the networks were trained with both.
 import argparse
 import statistics
 import sys
-from contextlib import ExitStack
 from itertools import groupby, islice
 from pathlib import Path
-from unittest import mock
 
 from machine import machine
-from memory_lesions import LESIONS, UNWRITTEN
+from memory_lesions import LESIONS, written
 
 from locater.datasets.davis import DavisSentences
 from locater.evaluation.counts import FrameCounts
 from locater.evaluation.flicker import flicker
 from locater.evaluation.sample_score import FrameScore
 from locater.inference.segmenter import load
-from locater.model.memory import LocalGlobalMemory
 from locater.records import Mask
 
 
@@ -37,9 +34,7 @@ def scores(checkpoint: str, davis: Path, lesion: str, frames: int) -> tuple[floa
     """Mean J and mean flicker of one checkpoint with one lesion."""
     dataset = DavisSentences(davis, "train")
     overlaps, flickers = [], []
-    with ExitStack() as stack:
-        for method in LESIONS[lesion]:
-            stack.enter_context(mock.patch.object(LocalGlobalMemory, method, UNWRITTEN[method]))
+    with written(lesion):
         segmenter = load(checkpoint, "cpu", precision="bfloat16")
         for _, group in groupby(dataset.samples(), key=lambda info: info.video):
             infos = list(group)

@@ -7,14 +7,13 @@ noun than one outside (chance 0.5), and the likeness of the patches inside to th
 other.
 """
 
-import argparse
 import random
 import sys
 
 import numpy as np
 import torch
 from machine import machine
-from strange_words import absent_nouns, numbers, upright
+from strange_words import absent_nouns, asked, numbers, upright
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -41,12 +40,7 @@ def above(inside: Tensor, outside: Tensor) -> float:
 
 def main() -> int:
     """0, always: the numbers are the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkpoint")
-    parser.add_argument("pack")
-    parser.add_argument("--photographs", type=int, default=120)
-    parser.add_argument("--split", default="validation")
-    arguments = parser.parse_args()
+    arguments = asked()
     print(machine())
     model = locater.load(arguments.checkpoint, device="cpu").model
     if model.recognition is None:

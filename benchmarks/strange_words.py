@@ -71,14 +71,19 @@ def masks_of(segmenter: Segmenter, picture: Pixels, sentences: list[str]) -> lis
     return list(next(iter(segmenter.segment([picture], sentences))).masks)
 
 
-def main() -> int:
-    """0, always: the numbers are the result."""
+def asked() -> argparse.Namespace:
+    """What was said on the command line: a checkpoint, a pack, and which of its photographs."""
     parser = argparse.ArgumentParser()
     parser.add_argument("checkpoint")
     parser.add_argument("pack")
     parser.add_argument("--photographs", type=int, default=120)
     parser.add_argument("--split", default="validation")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """0, always: the numbers are the result."""
+    arguments = asked()
     print(machine())
     pack, segmenter, rng = Pack(arguments.pack), locater.load(arguments.checkpoint), random.Random(1)
     overlaps: dict[str, list[float]] = {name: [] for name in ADDITIONS}
