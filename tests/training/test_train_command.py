@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 
 from locater.errors import LocaterError
 from locater.model.checkpoint import from_pretrained
+from locater.model.word_embedding import LearnedEmbedding
 from locater.training.command import train_preset
 
 SETTINGS = {
@@ -132,3 +133,20 @@ def test_a_run_can_begin_with_the_weights_that_fit(tmp_path: Path) -> None:
     before, after = (from_pretrained(folder / "checkpoint") for folder in (first, tmp_path / "fits"))
     assert torch.equal(before.fusion.steps[0].visual_type, after.fusion.steps[0].visual_type)  # type: ignore[index,union-attr]
     assert after.memory.local_write is None and before.memory.local_write is not None
+
+
+def test_words_in_common_are_kept_when_the_text_is_another(tmp_path: Path) -> None:
+    settings = ["training.steps=1", "training.batch_size=2", "training.validation_videos=0"]
+    train_preset("tiny", "shapes", tmp_path / "first", settings)
+    still = [*settings, "training.learning_rate=0.0", "training.ema_decay=0.0"]
+    words = ["circle", "dirigible", "red", "the"]
+    other = [*still, f"text.vocabulary=[{', '.join(words)}]"]
+    train_preset("tiny", "shapes", tmp_path / "second", other, start=tmp_path / "first" / "checkpoint")
+    before, after = (from_pretrained(tmp_path / name / "checkpoint") for name in ("first", "second"))
+    old, new = before.text.embedding, after.text.embedding
+    assert isinstance(old, LearnedEmbedding) and isinstance(new, LearnedEmbedding)
+    assert new.vocabulary.words == tuple(words) and "dirigible" not in old.vocabulary.words
+    for word in ("circle", "red", "the"):
+        assert torch.equal(new.weight[new.vocabulary.number(word)], old.weight[old.vocabulary.number(word)])
+    assert torch.equal(new.weight[:2], old.weight[:2])
+    assert torch.equal(after.fusion.steps[0].visual_type, before.fusion.steps[0].visual_type)  # type: ignore[index,union-attr]

@@ -9,25 +9,25 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from locater.config import HuggingFaceConfig, parse_config, preset_names
+from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, parse_config, preset_names
 from locater.eight_bits import in_eight_bits, out_of_eight_bits
 from locater.errors import LocaterError
 from locater.files import atomic_entries
 from locater.model.build import assemble, empty_text
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder
+from locater.text.words import Vocabulary
 
+_ROWS_OF_WORDS = {"text.embedding.weight", "text.embedding.learned.weight"}
+_PLACES_OF_WORDS = {"text.embedding.trained_rows"}
+_FIRST_WORD = Vocabulary.UNKNOWN + 1
 CONFIG, WEIGHTS, CARD, TEXT_ENCODER = "config.json", "model.safetensors", "README.md", "text_encoder"
 
 
 def from_pretrained(name_or_path: str | Path) -> Locater:
     """The network of a checkpoint: a local folder, a name shipped with the package, or a hub name (`owner/name`)."""
     folder = find_checkpoint(name_or_path)
-    try:
-        values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise LocaterError(f"{folder / CONFIG} is missing or no JSON; a checkpoint folder needs it.") from None
-    config = parse_config(values, str(folder / CONFIG))
+    config = _config(folder)
     text_model = empty_text(folder / TEXT_ENCODER) if isinstance(config.text, HuggingFaceConfig) else None
     model = assemble(config, text_model)
     load_strictly(model, folder / WEIGHTS)
@@ -77,9 +77,32 @@ def find_checkpoint(name_or_path: str | Path) -> Path:
     raise LocaterError(f"There is no checkpoint '{name}': give a folder, a hub name or a shipped name ({shipped}).")
 
 
+def load_to_go_on(model: Locater, folder: Path) -> None:
+    """Fill `model` from a checkpoint of the same network, perhaps with another training text.
+
+    Words of both keep what was learned for them, and new ones begin as they are in `model`.
+    """
+    tensors = _tensors(folder / WEIGHTS)
+    words, before = (_trained_words(config) for config in (model.config, _config(folder)))
+    if words and before and words != before:
+        own = model.state_dict()
+        places = {word: place for place, word in enumerate(before, start=_FIRST_WORD)}
+        known = [place for place, word in enumerate(words, start=_FIRST_WORD) if word in places]
+        for name in _ROWS_OF_WORDS & own.keys() & tensors.keys():
+            rows = own[name].clone()
+            rows[:_FIRST_WORD] = tensors[name][:_FIRST_WORD]
+            rows[known] = tensors[name][[places[words[place - _FIRST_WORD]] for place in known]].to(rows.dtype)
+            tensors[name] = rows
+        tensors |= {name: own[name] for name in _PLACES_OF_WORDS & own.keys()}
+    _fill(model, tensors, folder / WEIGHTS)
+
+
 def load_strictly(model: torch.nn.Module, path: Path) -> None:
     """Fill `model` from a safetensors file; a missing, extra or misfitting tensor is an error that lists them."""
-    tensors = _tensors(path)
+    _fill(model, _tensors(path), path)
+
+
+def _fill(model: torch.nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
     own = model.state_dict()
     problems = (
         [f"missing {name}" for name in own.keys() - tensors.keys()]
@@ -103,6 +126,19 @@ def load_what_fits(model: torch.nn.Module, path: Path) -> None:
     if not fitting:
         raise LocaterError(f"{path} has nothing for this network; begin with a checkpoint of the same preset.")
     model.load_state_dict(own | fitting)
+
+
+def _config(folder: Path) -> ModelConfig:
+    try:
+        values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise LocaterError(f"{folder / CONFIG} is missing or no JSON; a checkpoint folder needs it.") from None
+    return parse_config(values, str(folder / CONFIG))
+
+
+def _trained_words(config: ModelConfig) -> tuple[str, ...]:
+    """The words of the training text that have vectors of their own, in their order."""
+    return tuple(config.text.vocabulary) if isinstance(config.text, LSTMConfig) else ()
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:

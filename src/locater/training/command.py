@@ -5,7 +5,7 @@ from pathlib import Path
 
 from locater.config import LSTMConfig, ModelConfig, parse_changes, preset, training_stages
 from locater.model.build import build
-from locater.model.checkpoint import WEIGHTS, load_strictly, load_what_fits
+from locater.model.checkpoint import WEIGHTS, load_to_go_on, load_what_fits
 from locater.text.words import Vocabulary
 from locater.training.sources import open_data
 from locater.training.trainer import Progress, Trainer
@@ -26,8 +26,8 @@ def train_preset(
 ) -> dict[str, float]:
     """Train a preset with some settings changed; its last validation scores by sentence kind.
 
-    `start` is a checkpoint folder of the same network whose weights it begins with; with `is_start_partial` of another
-    one, and what does not fit begins afresh. Of several stages the last has the
+    `start` is a checkpoint folder of the same network whose weights it begins with, those of common words included;
+    with `is_start_partial` of another one, and what does not fit begins afresh. Of several stages the last has the
     folder itself, those before it `stage1`, `stage2`, ... inside; each begins with the weights of the one before it.
     """
     values = parse_changes(changes)
@@ -42,7 +42,7 @@ def train_preset(
         if start is not None and is_start_partial:
             load_what_fits(model, start / WEIGHTS)
         elif start is not None:
-            load_strictly(model, start / WEIGHTS)
+            load_to_go_on(model, start)
         scores = Trainer(model, source, training, place, seed=seed, workers=workers, trackers=trackers).run(listen)
         start, is_start_partial = place / "checkpoint", False
     return scores

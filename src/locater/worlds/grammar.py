@@ -142,6 +142,8 @@ class Lexicon:
     occluders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     colours: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: COLOURS)
     textures: Mapping[str, Phrases] = field(default_factory=lambda: TEXTURES)
+    # Nouns whose colour is that of what they wear, and how it is said: "in {colour}".
+    clothed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # What may be added to a noun where no claim is made, without deciding anything.
     asides: Mapping[str, tuple[Pattern, ...]] = field(default_factory=dict)
     idle_adjectives: tuple[str, ...] = ()
@@ -154,6 +156,7 @@ class Lexicon:
         for phrases in (*self.textures.values(), *CLAIMS.values()):
             texts += phrases.before + phrases.after
         texts += self.idle_adjectives
+        texts += {text for phrases in self.clothed.values() for text in phrases}
         # Thousands of nouns share a few tuples: each is read once.
         for patterns in {id(patterns): patterns for patterns in self.asides.values()}.values():
             texts += {text for pattern in patterns for slot in pattern for text in slot}
@@ -202,7 +205,9 @@ def _say_looks(looks: Looks, rng: Random, lexicon: Lexicon, before: str = "", ma
             trailing = rng.choice(phrases.after)
         else:
             adjectives.append(rng.choice(phrases.before))
-    if looks.colour:
+    if looks.colour and looks.noun in lexicon.clothed:
+        trailing = rng.choice(lexicon.clothed[looks.noun]).format(colour=rng.choice(lexicon.colours[looks.colour]))
+    elif looks.colour:
         adjectives.insert(rng.randrange(len(adjectives) + 1), rng.choice(lexicon.colours[looks.colour]))
     if looks.size:
         adjectives.insert(0, rng.choice(SIZES[looks.size]))

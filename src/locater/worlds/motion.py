@@ -49,6 +49,7 @@ class Actor:
     shows_turning: bool = True  # whether its angle can be seen
     reach: float = 1.0  # how far it sticks out: 1 for what is about as wide as high
     picture: int = -1  # the composed world's: its cut-out's number in the pack
+    dye: int = -1  # the composed world's: its dye's number, where it has not its own colour
     is_mirrored: bool = False
 
     @property

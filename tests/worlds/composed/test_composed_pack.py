@@ -29,13 +29,24 @@ from locater.worlds.composed.sources import decode_segmentation, masked_pictures
 
 
 def test_colours_are_named_from_pixels_and_not_when_mixed() -> None:
+    everywhere = np.ones((20, 25), dtype=np.bool_)
     for word, rgb in {**PAINT, "brown": (120, 75, 45), "gray": (128, 128, 128), "black": (20, 20, 20)}.items():
-        pixels = np.full((500, 3), rgb, dtype=np.uint8)
-        assert name_colour(pixels, "car")[0] == word
-        assert name_colour(pixels, "person")[0] == ""
-    mixed = np.array([PAINT["red"], PAINT["blue"]] * 200, dtype=np.uint8)
-    word, doubtful = name_colour(mixed, "car")
+        assert name_colour(np.full((20, 25, 3), rgb, dtype=np.uint8), everywhere, "car")[0] == word
+    mixed = np.resize(np.array([PAINT["red"], PAINT["blue"]], dtype=np.uint8), (20, 25, 3))
+    word, doubtful = name_colour(mixed, everywhere, "car")
     assert word == "" and {"red", "blue"} <= set(doubtful) and "green" not in doubtful
+
+
+def test_the_colour_of_people_is_that_of_what_they_wear() -> None:
+    picture = np.full((50, 20, 3), (120, 75, 45), dtype=np.uint8)  # brown skin,
+    picture[10:30] = PAINT["red"]  # a red shirt
+    picture[30:] = PAINT["blue"]  # and blue trousers
+    inside = np.ones((50, 20), dtype=np.bool_)
+    word, doubtful = name_colour(picture, inside, "woman")
+    assert word == "red" and {"blue", "brown", "pink"} <= set(doubtful) and "green" not in doubtful
+    assert name_colour(picture, inside, "car")[0] == ""
+    assert name_colour(np.full_like(picture, (120, 75, 45)), inside, "man")[0] == "", "skin is no shirt"
+    assert name_colour(picture, np.zeros_like(inside), "man")[0] == ""
 
 
 def test_nouns_are_true_false_or_doubtful() -> None:

@@ -218,8 +218,11 @@ def test_sentences_without_a_claim_add_up_to_two_asides_and_adjectives() -> None
     told = [scene for scene in scenes("appearance", 200) if scene.description.looks.noun in asides]
     with_asides = 0
     for scene in told:
-        nouns, aside = "|".join(lexicon.nouns[scene.description.looks.noun]), asides[scene.description.looks.noun]
-        shape = rf"((the|an?) )?(({idle}) ){{0,2}}(({colours}) )?({nouns})(?P<asides>( ({aside})){{0,2}})"
+        looks = scene.description.looks
+        nouns, aside = "|".join(lexicon.nouns[looks.noun]), asides[looks.noun]
+        worn = "|".join(text.format(colour=f"({colours})") for text in lexicon.clothed.get(looks.noun, ("",)))
+        before, after = ("", rf"( ({worn}))?") if looks.noun in lexicon.clothed else (rf"(({colours}) )?", "")
+        shape = rf"((the|an?) )?(({idle}) ){{0,2}}{before}({nouns}){after}(?P<asides>( ({aside})){{0,2}})"
         found = re.fullmatch(shape, scene.expression)
         assert found, scene.expression
         with_asides += bool(found["asides"])

@@ -11,10 +11,10 @@ from composed_sources import SMALL, make_sources, small_pack
 from locater.errors import LocaterError
 from locater.worlds.claims import Claim, Description, is_unique, judge, judge_looks
 from locater.worlds.composed import Pack, compose
+from locater.worlds.composed.classes import group_of
 from locater.worlds.composed.position_world import PositionWorld
 from locater.worlds.composed.positions import SIDES, PositionScene, PositionStudio
 from locater.worlds.composed.scene import check
-from locater.worlds.composed.wardrobe import group_of
 
 COUNT = 40
 

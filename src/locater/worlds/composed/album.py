@@ -1,10 +1,10 @@
 """The photographs of a split: any of them, or one that shows a thing of a drawn class."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
+from locater.worlds.composed.classes import ByClass
 from locater.worlds.composed.pack import Pack
-from locater.worlds.composed.wardrobe import ByClass
 
 
 class Album:
@@ -21,3 +21,7 @@ class Album:
     def one_with_a_thing(self, rng: Random) -> tuple[int, str] | None:
         """A photograph's number, and the noun of a thing that it shows; None where none shows anything known."""
         return self._by_class.one(rng) if self._by_class else None
+
+    def shares(self) -> Mapping[str, float]:
+        """How often each noun is said of a thing that is drawn."""
+        return self._by_class.shares()

@@ -28,8 +28,14 @@ _ADJECTIVES = _words("""silver shiny old new young colorful speckled pretty dirt
     elegant classic ancient antique typical common rare special unusual simple plain perfect favorite popular local
     foreign strong weak quiet loud powerful healthy skinny slender adult professional lucky printed painted decorated
     handsome""")
+# Nouns that other nouns have before them: what sort of player, boat or dog it is, nobody knows.
+_SORTS = _words("""race racing sports model fishing hockey tennis soccer football baseball basketball golf ski snow
+    beach street city country mountain river garden forest farm desert ocean family police rescue delivery passenger
+    tourist service guide guard cargo training competition festival summer winter night morning circus kitchen
+    office hotel museum home pet show team club company army hobby holiday camping hunting wedding birthday""")
 # Before the noun, where no colour is said: what no annotation tells, and colours of things that have several.
 IDLE_ADJECTIVES = (
+    *_SORTS,
     *(f"{one} and {other}" for one, other in permutations(("white", "black", "blue", "red", "brown", "green"), 2)),
     *_ADJECTIVES,
 )
@@ -71,7 +77,18 @@ _TAILS = (
     *("with somebody", "with its mouth open", "with people in it", "with its lights on", "that somebody put there"),
     *("ready to go", "known to everybody", "that everybody looks at"),
 )
+# Whatever else a thing may be said to do.
+_DOING = _words("""gliding hovering circling weaving balancing bouncing swinging swaying swirling steering posing
+    relaxing struggling escaping hiding emerging appearing working competing performing practicing traveling wandering
+    roaming marching strolling sliding slipping drifting soaring diving splashing paddling rowing surfing riding
+    carrying pushing pulling dragging holding catching throwing kicking chasing following leading guarding searching
+    digging sniffing barking grazing resting dozing hanging floating sinking burning shining glowing smoking steaming
+    moored docked tied attached mounted installed stacked folded opened closed crossing entering exiting leaving
+    arriving visiting exploring enjoying having making doing taking using trying preparing""")
 _GENERAL: tuple[Pattern, ...] = (
+    (_DOING, *_AROUND),
+    (_DOING, ("with", "without", "among"), ("somebody", "something", "others", "its friends", "the others")),
+    (("that", "which"), ("is", "was"), _DOING, *_AROUND),
     (_TAILS,),
     (_TAILS,),
     _AROUND,
@@ -97,6 +114,13 @@ _CLOTHES = _words("""shirt t-shirt jacket sweater coat dress skirt blouse suit h
     costume robe swimsuit apron hood belt""")
 _LEGS = ("jeans", "shorts", "pants", "shoes", "boots", "gloves", "sunglasses", "glasses", "socks", "clothes")
 _A_GARMENT: Pattern = (_after_a(_DYES), _CLOTHES)
+# How the colour of what people wear is said; their own colour is not.
+CLOTHED = (
+    *("in {colour}", "wearing {colour}", "dressed in {colour}", "in {colour} clothes", "in {colour} clothing"),
+    *(f"in a {{colour}} {garment}" for garment in ("shirt", "shirt", "t-shirt", "jacket", "coat", "sweater")),
+    *(f"wearing a {{colour}} {garment}" for garment in ("shirt", "jacket", "coat", "sweater")),
+    *("with a {colour} shirt", "with a {colour} jacket"),
+)
 _LOADS = _words("""backpack bag racket stick bike dog camera stroller board friend umbrella phone suitcase ball guitar
     bottle cup book box flag rope basket cane kite tray map microphone newspaper balloon baby cart horse""")
 _GAMES = _words("tennis soccer football basketball baseball volleyball golf hockey guitar cards music games")
@@ -104,7 +128,8 @@ _ACTS = _words("""walking running standing sitting dancing talking smiling laugh
     shopping working training performing skating hiking surfing skiing cycling fishing climbing waving cheering kneeling
     thinking speaking playing crossing practicing pointing arguing jumping""")
 _PEOPLE: tuple[Pattern, ...] = (
-    (("in", "wearing"), *_A_GARMENT),
+    (("in", "wearing"), _after_a(_CLOTHES)),
+    # Several colours at once, and those of trousers and shoes, are not checked.
     (("in", "wearing"), *_A_GARMENT, ("and",), *_A_GARMENT),
     (("in", "wearing"), _DYES, _LEGS),
     (("with", "holding", "carrying"), _after_a(_LOADS)),

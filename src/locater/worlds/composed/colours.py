@@ -17,7 +17,7 @@ COLOURS: Mapping[str, tuple[str, ...]] = {
     "gray": ("gray", "grey"),
 }
 # sRGB; several where a word spans much, as brown from tan to dark wood.
-_PROTOTYPES = (
+PROTOTYPES = (
     ("red", (200, 30, 35)), ("red", (140, 20, 25)), ("red", (225, 70, 65)),
     ("red", (160, 45, 40)), ("red", (115, 35, 32)),
     ("orange", (240, 130, 30)), ("orange", (225, 105, 25)),
@@ -33,26 +33,56 @@ _PROTOTYPES = (
     ("brown", (110, 70, 40)), ("brown", (70, 45, 30)), ("brown", (160, 115, 75)), ("brown", (195, 155, 110)),
     ("brown", (135, 80, 50)),
 )  # fmt: skip
-_WORDS = tuple(dict.fromkeys(word for word, _ in _PROTOTYPES))
+_WORDS = tuple(dict.fromkeys(word for word, _ in PROTOTYPES))
 _SOFTNESS = 7.0  # CIELAB units within which two words are about as good
 SAID_SHARE, SAID_LEAD = 0.5, 0.25
 DOUBTFUL_SHARE = 0.1
+_SKIN = frozenset(("brown", "pink", "orange"))  # of people, these are never said: they may be skin or hair
+UPPER_BODY = (0.2, 0.6)  # of a person's height
+CLOTHES_SHARE, CLOTHES_LEAD = 0.35, 0.15
+_CLOTHES_DOUBTFUL_SHARE = 0.05
 MOST_PIXELS = 1000
 
 
-def name_colour(pixels: npt.NDArray[np.uint8], noun: str) -> tuple[str, tuple[str, ...]]:
-    """The word for the colour of a thing's (N, 3) pixels, "" when mixed, and the words that might be said as well."""
-    if len(pixels) == 0 or is_person(noun):
+def name_colour(
+    picture: npt.NDArray[np.uint8], inside: npt.NDArray[np.bool_], noun: str
+) -> tuple[str, tuple[str, ...]]:
+    """The word for the colour of a thing, "" when mixed, and the words that might be said as well.
+
+    `picture` is (H, W, 3) and `inside` (H, W). Of a person it is the colour of what is worn on the upper body.
+    """
+    if not inside.any():
         return "", _WORDS
-    step = max(len(pixels) // MOST_PIXELS, 1)
-    shares = _shares(pixels[::step])
+    shares = _shares(_some(picture[inside]))
+    if is_person(noun):
+        return _clothes_colour(picture, inside, shares)
     order = np.argsort(-shares)
     first, second = shares[order[0]], shares[order[1]]
     word = _WORDS[order[0]] if first >= SAID_SHARE and first - second >= SAID_LEAD else ""
-    doubtful = tuple(
-        sorted(w for w, share in zip(_WORDS, shares, strict=True) if share >= DOUBTFUL_SHARE and w != word)
-    )
-    return word, doubtful
+    return word, _doubtful(shares, DOUBTFUL_SHARE, word)
+
+
+def _clothes_colour(
+    picture: npt.NDArray[np.uint8], inside: npt.NDArray[np.bool_], of_all: Floats
+) -> tuple[str, tuple[str, ...]]:
+    rows = np.flatnonzero(inside.any(axis=1))
+    low, high = (rows[0] + round(part * (rows[-1] - rows[0])) for part in UPPER_BODY)
+    upper = inside[low : high + 1]
+    shares = _shares(_some(picture[low : high + 1][upper])) if upper.any() else of_all
+    order = [index for index in np.argsort(-shares) if _WORDS[index] not in _SKIN]
+    first, second = shares[order[0]], shares[order[1]]
+    word = _WORDS[order[0]] if first >= CLOTHES_SHARE and first - second >= CLOTHES_LEAD else ""
+    # Trousers, hats and bags have colours, too, and nobody knows where skin ends.
+    maybe = {*_doubtful(shares, _CLOTHES_DOUBTFUL_SHARE, word), *_doubtful(of_all, _CLOTHES_DOUBTFUL_SHARE, word)}
+    return word, tuple(sorted(maybe | _SKIN))
+
+
+def _some(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    return pixels[:: max(len(pixels) // MOST_PIXELS, 1)]
+
+
+def _doubtful(shares: Floats, least: float, word: str) -> tuple[str, ...]:
+    return tuple(sorted(w for w, share in zip(_WORDS, shares, strict=True) if share >= least and w != word))
 
 
 def _shares(pixels: npt.NDArray[np.uint8]) -> Floats:
@@ -75,5 +105,5 @@ def to_lab(pixels: npt.NDArray[np.uint8]) -> Floats:
 _TO_XYZ = np.array(
     [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
 )
-_PROTOTYPE_LAB = to_lab(np.array([rgb for _, rgb in _PROTOTYPES], dtype=np.uint8))
-_WORD_OF_PROTOTYPE = np.array([_WORDS.index(word) for word, _ in _PROTOTYPES])
+_PROTOTYPE_LAB = to_lab(np.array([rgb for _, rgb in PROTOTYPES], dtype=np.uint8))
+_WORD_OF_PROTOTYPE = np.array([_WORDS.index(word) for word, _ in PROTOTYPES])

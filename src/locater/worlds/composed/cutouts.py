@@ -141,7 +141,7 @@ def _measured(rgba: Pixels, noun: str, broader: tuple[str, ...], source: str, is
     farthest = float(np.hypot(xs - x, ys - y)[inside].max()) / radius
     if farthest > MOST_REACH:
         return None
-    colour, doubtful = name_colour(rgba[..., :3][weights > 0.9], noun)
+    colour, doubtful = name_colour(rgba[..., :3], weights > 0.9, noun)
     tone = (rgba[..., :3] * weights[..., None]).sum(axis=(0, 1)) / area / 255
     return CutOut(
         pixels=rgba,

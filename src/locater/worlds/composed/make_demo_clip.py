@@ -172,6 +172,7 @@ def _scene(things: Sequence[_Thing], pack: Pack) -> SceneBatch:
     arrays = {
         "photographs": np.zeros(1, dtype=np.int64),
         "pictures": np.arange(count)[None],
+        "dyes": np.zeros((1, MOST_THINGS + count, 5), dtype=np.float32),
         "views": np.array([[0.03, 0.03, 0.94, 0.94, 0.0]], dtype=np.float32),
         "things": np.full((1, MOST_THINGS), -1),
         "poses": poses,

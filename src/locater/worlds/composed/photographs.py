@@ -88,7 +88,7 @@ def _shown(number: int, marked: Marked, square: Pixels, numbers: Pixels) -> Show
     side = len(square)
     rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
     ys, xs = np.nonzero(inside)
-    colour, doubtful = name_colour(square[inside], marked.noun)
+    colour, doubtful = name_colour(square, inside, marked.noun)
     return Shown(
         number=number,
         noun=marked.noun,

@@ -14,11 +14,11 @@ import numpy as np
 from locater.errors import LocaterError
 from locater.worlds.cast import Cast
 from locater.worlds.claims import Claim, Description, Looks, is_unique, judge, judge_looks
+from locater.worlds.composed.classes import group_of
 from locater.worlds.composed.pack import Pack
 from locater.worlds.composed.scene import Scene, Studio
 from locater.worlds.composed.touches import draw_touches
 from locater.worlds.composed.view import draw_camera, draw_view, thing_actors
-from locater.worlds.composed.wardrobe import group_of
 from locater.worlds.grammar import say
 from locater.worlds.motion import OUTER_RADIUS, Actor, poses
 from locater.worlds.seeds import video_seed

@@ -12,6 +12,8 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor
 
+from locater.worlds.composed.dyes import DYES, dyed, upper_body
+from locater.worlds.composed.nouns import is_person
 from locater.worlds.composed.scene import Scene
 from locater.worlds.composed.textures import LEVELS, Textures
 from locater.worlds.composed.touches import BLUR, GAIN, PERSPECTIVE, STRETCH
@@ -30,6 +32,7 @@ class SceneBatch:
 
     photographs: Tensor  # (B,) int, always on the CPU
     pictures: Tensor  # (B, N) int, always on the CPU; the wall and padding have 0
+    dyes: Tensor  # (B, MOST_THINGS + N, 5), always on the CPU: colour, is dyed, only what a person wears
     views: Tensor  # (B, 5): left, top, width, height, is mirrored
     things: Tensor  # (B, MOST_THINGS) int: numbers in the photograph; -1 is padding
     poses: Tensor  # (B, N, F, 5); padding has radius 0
@@ -54,6 +57,7 @@ class SceneBatch:
         walls = np.zeros((count, most, 2), dtype=np.float32)
         touches = np.zeros((count, most, 7), dtype=np.float32)
         touches[..., STRETCH] = 1.0
+        dyes = np.zeros((count, MOST_THINGS + most, 5), dtype=np.float32)
         for b, scene in enumerate(scenes):
             things[b, : scene.thing_count] = [thing.number for thing in scene.view.things]
             cutouts = scene.actors[scene.thing_count :]
@@ -63,11 +67,15 @@ class SceneBatch:
                 pictures[b, n] = max(actor.picture, 0)
                 is_mirrored[b, n] = actor.is_mirrored
                 walls[b, n] = actor.extent
+            for place, actor in enumerate(scene.actors):
+                if actor.dye >= 0:
+                    dyes[b, slot_of(scene, place)] = (*DYES[actor.dye].rgb, 1.0, is_person(actor.noun))
         views = [(v.left, v.top, v.width, v.height, v.is_mirrored) for v in (scene.view for scene in scenes)]
         all_touches = [scene.touches for scene in scenes]
         arrays = {
             "photographs": np.array([scene.view.photograph for scene in scenes]),
             "pictures": pictures,
+            "dyes": dyes,
             "views": np.array(views, dtype=np.float32),
             "things": things,
             "poses": poses,
@@ -83,11 +91,11 @@ class SceneBatch:
         return cls(**{name: torch.from_numpy(array) for name, array in arrays.items()})
 
     def part(self, rows: slice, device: torch.device) -> "SceneBatch":
-        """Some of the scenes on the device, but for the numbers that say which pictures are needed."""
+        """Some of the scenes on the device, but for what says which pictures are needed and dyed."""
         return SceneBatch(
             **{
                 field.name: getattr(self, field.name)[rows]
-                if field.name in ("photographs", "pictures")
+                if field.name in ("photographs", "pictures", "dyes")
                 else getattr(self, field.name)[rows].to(device, non_blocking=True)
                 for field in fields(self)
             }
@@ -134,7 +142,11 @@ class _Drawer:
         self.coarse_points = _points((size + 1) // 2, textures.device)  # shadows are soft
         photographs = textures.photographs(scenes.photographs)
         self.numbers = photographs[:, 3:].float()
-        self.ground = _softened(photographs[:, :3].float() / 255, scenes.views, size)
+        ground = photographs[:, :3].float() / 255
+        for thing in scenes.dyes[:, :MOST_THINGS, 3].any(dim=0).nonzero().flatten().tolist():
+            inside = self.numbers == scenes.things[:, thing, None, None, None]
+            _dye(ground, torch.ones_like(ground[:, :1]), inside, scenes.dyes[:, thing])
+        self.ground = _softened(ground, scenes.views, size)
         pictures = scenes.pictures.flatten()
         on_device = pictures.to(textures.device)
         self.centres = textures.centres[on_device]  # (K, 2), K = B * N
@@ -145,8 +157,10 @@ class _Drawer:
         self.coarse_levels = (self.levels + _SHADOW_LEVELS).clamp(max=LEVELS - 1)
         sheets = textures.cutouts(pictures)
         self.cutouts = _level(sheets, self.levels, textures.side)  # (K, 4, side, side), zero beyond the level
+        colour, alpha = self.cutouts[:, :3], self.cutouts[:, 3:]
+        _dye(colour, alpha, alpha > 0, scenes.dyes[:, MOST_THINGS:].flatten(0, 1))
         gain = rearrange(scenes.touches[..., GAIN], "b n c -> (b n) c 1 1")
-        self.cutouts[:, :3] = torch.minimum(self.cutouts[:, :3] * gain, self.cutouts[:, 3:])
+        self.cutouts[:, :3] = torch.minimum(colour * gain, alpha)
         self.shadows = _level(sheets[:, 3:], self.coarse_levels, textures.side)
         walls = rearrange(scenes.walls, "b n p -> (b n) p")
         is_drawn = (walls[:, 0] == 0) & (scenes.poses[..., 2].amax(dim=2).flatten() > 0)
@@ -282,6 +296,17 @@ def _points(size: int, device: torch.device) -> Tensor:
     """Every pixel's x, y and 1, (S, S, 3)."""
     along = ((torch.arange(size, device=device) + 0.5) / size).expand(size, size)
     return torch.stack([along, along.T, torch.ones_like(along)], dim=-1)
+
+
+def _dye(pixels: Tensor, alpha: Tensor, inside: Tensor, dyes: Tensor) -> None:
+    """Dye those of the premultiplied pixels (K, 3, H, W), `inside` (K, 1, H, W), that have a dye (K, 5), in place."""
+    rows = dyes[:, 3].nonzero().squeeze(1)
+    if len(rows) == 0:
+        return
+    chosen, rows = dyes[rows].to(pixels.device), rows.to(pixels.device)
+    cover, clear = inside[rows].to(pixels.dtype), alpha[rows]
+    cover = torch.where(chosen[:, 4, None, None, None] > 0, upper_body(cover), cover)
+    pixels[rows] = dyed(pixels[rows] / clear.clamp(min=1 / 255), cover, chosen[:, :3]) * clear
 
 
 def _level(sheets: Tensor, levels: Tensor, side: int) -> Tensor:

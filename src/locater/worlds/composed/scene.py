@@ -12,13 +12,16 @@ from locater.errors import LocaterError
 from locater.worlds.cast import Array, Cast
 from locater.worlds.casting import can_be_seen, describe, drawing_order, make_cast
 from locater.worlds.claims import Description, is_absent, is_unique, judge
-from locater.worlds.composed.album import Album
-from locater.worlds.composed.asides import IDLE_ADJECTIVES, asides_for
+from locater.worlds.composed.asides import CLOTHED, IDLE_ADJECTIVES, asides_for
 from locater.worlds.composed.colours import COLOURS
-from locater.worlds.composed.pack import Pack
+from locater.worlds.composed.company import Company
+from locater.worlds.composed.dyes import DYES
+from locater.worlds.composed.nouns import is_person
+from locater.worlds.composed.pack import CutOutEntry, Pack
+from locater.worlds.composed.photographs import Shown
 from locater.worlds.composed.touches import Touches, draw_touches
 from locater.worlds.composed.view import View, draw_camera, draw_view, thing_actors
-from locater.worlds.composed.wardrobe import Company, CutOutWardrobe
+from locater.worlds.composed.wardrobe import CutOutWardrobe, in_dye, maybe_dye
 from locater.worlds.grammar import Lexicon, say
 from locater.worlds.motion import OCCLUDER, Actor, poses
 from locater.worlds.placing import CrowdedError
@@ -90,13 +93,13 @@ class Studio:
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
         self._companies: dict[str, Company] = {}
-        self._albums: dict[str, Album] = {}
         self.lexicon = Lexicon(
             nouns=pack.nouns.said(),
             occluders={OCCLUDER: ("wall", "panel", "board")},
             colours=COLOURS,
             textures={},
             asides={noun: asides_for(noun, broader) for noun, broader in pack.nouns.broader.items()},
+            clothed={noun: CLOTHED for noun in pack.nouns.broader if is_person(noun)},
             idle_adjectives=IDLE_ADJECTIVES,
         )
 
@@ -147,13 +150,13 @@ class Studio:
 
     def _play(self, rng: Random, split: str, kind: str, frame_count: int, is_about_thing: bool) -> _Play | None:
         company = self._company(split)
-        album = self._albums[split]
+        album = company.album
         chosen = album.one_with_a_thing(rng) if is_about_thing else (album.any_one(rng), "")
         if chosen is None:
             return None
         number, noun = chosen
         view = draw_view(rng, number, self.pack.photographs[number])
-        things = thing_actors(view)
+        things = [in_dye(thing, maybe_dye(rng)) for thing in thing_actors(view)]
         fitting = [place for place, shown in enumerate(view.things) if shown.noun == noun]
         if is_about_thing and not fitting:
             return None
@@ -180,11 +183,6 @@ class Studio:
     def _company(self, split: str) -> Company:
         if split not in self._companies:
             self._companies[split] = Company(self.pack, split)
-            splits = ("heldout", "test") if split == "heldout" else (split,)
-            numbers = [n for n, entry in enumerate(self.pack.photographs) if entry.split in splits]
-            if not numbers:
-                raise LocaterError(f"The pack {self.pack.folder} has no photographs in its split {split}; add some.")
-            self._albums[split] = Album(self.pack, numbers)
         return self._companies[split]
 
     def cast_of(self, actors: tuple[Actor, ...], ground: Array, camera: Array, view: View) -> Cast:
@@ -197,7 +195,7 @@ class Studio:
                 continue
             entry = view.things[index] if index < len(view.things) else self.pack.cutouts[actor.picture]
             broader.append(entry.broader)
-            doubtful.append(nouns.doubtful(actor.noun) | frozenset(entry.doubtful_colours))
+            doubtful.append(nouns.doubtful(actor.noun) | _doubtful_colours(actor, entry))
         count, frame_count = len(view.vague), ground.shape[1]
         for noun in view.vague:
             broader.append(nouns.broader.get(noun, ()))
@@ -241,14 +239,22 @@ class Studio:
         self, rng: Random, cast: Cast, description: Description, split: str, change_claim: bool
     ) -> Description | None:
         company = self._company(split)
-        wardrobe = CutOutWardrobe(rng, company)
-        akin = company.akin(description.looks.noun)
-        nouns = [*wardrobe.nouns(4), *rng.sample(akin, min(len(akin), 4)), *cast.nouns]
+        nouns = [*company.names(rng, 4), *company.names_akin(rng, description.looks.noun, 4), *cast.nouns]
         known = [noun for noun in dict.fromkeys(nouns) if noun in self.lexicon.nouns]
         # Seldom by colour: which colours a real thing has is a matter of opinion.
-        colours = tuple(COLOURS) if rng.random() < COLOUR_SHARE else ()
+        colours = CutOutWardrobe(rng, company).colours(8) if rng.random() < COLOUR_SHARE else []
         alternatives = Alternatives(known, colours, (), lambda _colour, _noun: True)
         return absent_description(rng, cast, description, alternatives, change_claim)
+
+
+def _doubtful_colours(actor: Actor, entry: CutOutEntry | Shown) -> frozenset[str]:
+    """The colours that may or may not be said of an actor."""
+    own = frozenset(entry.doubtful_colours)
+    if actor.dye < 0:
+        return own
+    # Only what a person wears is dyed.
+    rest = own | {entry.colour} - {""} if is_person(actor.noun) else frozenset[str]()
+    return (rest | DYES[actor.dye].doubtful) - {actor.colour}
 
 
 def check(scene: Scene) -> bool:
