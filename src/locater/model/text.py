@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from locater.errors import LocaterError
 from locater.model.word_embedding import LearnedEmbedding, PretrainedEmbedding
 from locater.records import Tokens, Words
-from locater.text.words import Vocabulary, split_words
+from locater.text.words import ForgivingVocabulary, Vocabulary, split_words
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -28,6 +28,10 @@ class TextEncoder(nn.Module, ABC):
     @abstractmethod
     def unknown(self, words: Sequence[str]) -> list[str]:
         """Those of `words` that carry no meaning for this encoder."""
+
+    def guesses(self, words: Sequence[str]) -> dict[str, str]:  # noqa: ARG002
+        """Those of `words` that are taken for another one, and for which."""
+        return {}
 
     @abstractmethod
     def forward(self, tokens: Tokens) -> Words:
@@ -64,6 +68,8 @@ class TextEncoder(nn.Module, ABC):
             if unknown:
                 named = ", ".join(dict.fromkeys(_shortened(word, 30) for word in unknown))
                 notices.append(f"'{short}': not understood, and read as unknown words: {named}.")
+            for word, guess in self.guesses(kept).items():
+                notices.append(f"'{short}': {_shortened(word, 30)} is not known, and read as {guess}.")
             words.append(tuple(kept))
         numbers, word_of_token = self._numbers(words)
         return Tokens(numbers, word_of_token, tuple(expressions), tuple(words), tuple(notices))
@@ -103,6 +109,13 @@ class LSTMEncoder(TextEncoder):
     def unknown(self, words: Sequence[str]) -> list[str]:
         """Words of which some part, or all, is outside the vocabulary."""
         return [word for word in words if Vocabulary.UNKNOWN in self.vocabulary.read(word)]
+
+    def guesses(self, words: Sequence[str]) -> dict[str, str]:
+        """Words with a slip of the fingers, and compounds of which only the end is known."""
+        if not isinstance(self.vocabulary, ForgivingVocabulary):
+            return {}
+        found = {word: self.vocabulary.guess(word) for word in words}
+        return {word: guess for word, guess in found.items() if guess}
 
     def fitting(self, words: Sequence[str]) -> int:
         """As many words as fit; one that is read as several takes the room of several."""

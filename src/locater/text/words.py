@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from string import ascii_lowercase
 
 from locater.text.base_forms import base_forms
 
@@ -47,13 +48,15 @@ class ForgivingVocabulary(Vocabulary):
     # Both halves of a compound are common words: with rarer ones more names and foreign words fall apart by chance.
     COMMON = 8_000
     SHORTEST_HALF = 3
+    SHORTEST_SLIP = 4
+    SHORTEST_TAIL = 5
 
     def __init__(self, listed: Sequence[str], trained: Sequence[str]) -> None:
         super().__init__((*listed, *trained))
         self._first_trained = len(listed) + 2
 
     def read(self, word: str) -> list[int]:
-        """As listed, as a base form, as the parts around its hyphens, or as the two words it is written from."""
+        """As listed, a base form, the parts around its hyphens, the two words it is written from; else as guessed."""
         word = word.lower()
         number = self.nearest(word)
         if number != self.UNKNOWN:
@@ -61,7 +64,12 @@ class ForgivingVocabulary(Vocabulary):
         parts = [self.nearest(part) for part in _INSIDE_WORD.split(word)]
         if any(part != self.UNKNOWN for part in parts):
             return parts
-        return self._halves(word) or [self.UNKNOWN]
+        return self._halves(word) or [self.number(self._guess(word))]
+
+    def guess(self, word: str) -> str:
+        """The word that an unknown one is taken for; "" where it is known or nothing is near."""
+        guessed = self._guess(word.lower())
+        return guessed if guessed and self.read(word) == [self.number(guessed)] else ""
 
     def nearest(self, word: str) -> int:
         """The number of the word or else of its base form; `UNKNOWN` where neither is known."""
@@ -75,8 +83,31 @@ class ForgivingVocabulary(Vocabulary):
         common = [pair for pair in pairs if max(map(self._rank, pair)) < self.COMMON]
         return min(common, key=lambda pair: max(map(self._rank, pair)), default=[])
 
+    def _guess(self, word: str) -> str:
+        """The trained word that a slip of the fingers made this from, or the word that it ends in; "" for none.
+
+        Slips are a swap, a letter too few or one typed twice: any other would make *burner* of *burger*. What a thing
+        is stands at the end of its name: a *paraglider* is some *glider*.
+        """
+        if len(word) >= self.SHORTEST_SLIP:
+            meant = {slip for slip in _slips(word) if self.number(slip) >= self._first_trained}
+            if len(meant) == 1:
+                return meant.pop()
+        ends = (end for cut in range(1, len(word)) for end in (word[cut:], word[cut:].removesuffix("s")))
+        known = (end for end in ends if len(end) >= self.SHORTEST_TAIL and self.number(end) != self.UNKNOWN)
+        return next(known, "")
+
     def _rank(self, number: int) -> int:
         """How rare a word is: its place in the list, 0 for a trained one, past the list for an unknown one."""
         if number == self.UNKNOWN:
             return max(len(self.words), self.COMMON)
         return number - 2 if number < self._first_trained else 0
+
+
+def _slips(word: str) -> Iterable[str]:
+    """What may have been meant by a word in which two letters are swapped, one is missing or one is there twice."""
+    for place in range(len(word) - 1):
+        one, two = word[place], word[place + 1]
+        yield word[:place] + (one if one == two else two + one) + word[place + 2 :]
+    for place in range(len(word) + 1):
+        yield from (word[:place] + letter + word[place:] for letter in ascii_lowercase)
