@@ -170,7 +170,8 @@ class Words:
     expressions: tuple[str, ...]
     words: tuple[tuple[str, ...], ...]
     may_be_padded: bool = True  # as of `Tokens`
-    meanings: Tensor | None = None  # (B, W, E): what each means by itself, a direction; zeros where it means nothing
+    # (B, W, E + C): what each means by itself, a direction, and the colour that it names; zeros where it means nothing.
+    meanings: Tensor | None = None
 
     def attention_by_word(self, attention: Tensor) -> list[list[tuple[str, float]]]:
         """Each expression's words with their weights, sub-words summed; `attention` is (B, W)."""
@@ -191,7 +192,8 @@ class VisualFeatures:
     patches: Tensor  # (B, T, P, D)
     early: tuple[Tensor, ...]  # finer maps for the fine readout, finest first, each (B, T, C, h, w); may be empty
     grid: tuple[int, int]  # rows and columns, P = rows * columns
-    meanings: Tensor | None = None  # (B, T, P, E): what a patch is taken for, where the encoder tells, among words'
+    # (B, T, P, E + C): what a patch is taken for, where the encoder tells, among words' meanings, and its colours.
+    meanings: Tensor | None = None
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.colour_names import COLOUR_WORDS
 from locater.records import Words
 
+COLOURS = len(COLOUR_WORDS)
+COLOUR_WEIGHT = 1.5  # at the start: chosen on networks that were trained without colours (docs/default.md)
 UNRELATED = 0.2  # the likeness of two words that have nothing to do with each other, about
 
 
@@ -19,14 +22,18 @@ class Recognition(nn.Module):
         super().__init__()
         self.least = nn.Parameter(torch.tensor(UNRELATED))
         self.from_words = nn.Linear(width, width, bias=False)
-        self.from_meanings = nn.Linear(meaning_width, width, bias=False)
+        self.from_meanings = nn.Linear(meaning_width + COLOURS, width, bias=False)
+        self.colour_weight = nn.Parameter(torch.tensor(COLOUR_WEIGHT))
         for layer in (self.from_words, self.from_meanings):
             nn.init.zeros_(layer.weight)
 
     def forward(self, patches: Tensor, meanings: Tensor, words: Words) -> Tensor:
-        """`patches` (B, T, P, D) with what their `meanings` (B, T, P, E) have in common with the words' added."""
+        """`patches` (B, T, P, D) with what their `meanings` (B, T, P, E + C) have in common with the words' added."""
         assert words.meanings is not None
-        likeness = torch.einsum("btpe,bwe->btpw", meanings, words.meanings.to(meanings.dtype))
+        said = words.meanings.to(meanings.dtype)
+        likeness = torch.einsum("btpe,bwe->btpw", meanings[..., :-COLOURS], said[..., :-COLOURS])
+        coloured = torch.einsum("btpc,bwc->btpw", meanings[..., -COLOURS:], said[..., -COLOURS:])
+        likeness = likeness + self.colour_weight * coloured
         known = F.relu(likeness - self.least)  # padding and unknown words have no likeness to anything
         called = torch.einsum("btpw,bwd->btpd", known, self.from_words(words.features))
         result: Tensor = patches + called + self.from_meanings(meanings)

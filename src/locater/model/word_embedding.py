@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.colour_names import COLOUR_WORDS, SAME_COLOURS
 from locater.eight_bits import from_codes
 from locater.errors import LocaterError
 from locater.text.table import WordTable, pack_words, unpack_words
@@ -35,6 +36,7 @@ class PretrainedEmbedding(nn.Module):
     scales: Tensor  # (1 + N,)
     letters: Tensor  # the table's words; a part of the weights, so that they travel and are checked with them
     trained_rows: Tensor  # (2 + V,): where in `codes` each trained word is
+    colours: Tensor  # (2 + N + V, C) int8: which of `COLOUR_WORDS` a word names
     middle: Tensor  # (d,): the table's mean, in which all words are alike
 
     def __init__(
@@ -51,6 +53,9 @@ class PretrainedEmbedding(nn.Module):
         self.register_buffer("letters", torch.zeros(letters, dtype=torch.uint8))
         self.register_buffer("trained_rows", torch.zeros(len(trained), dtype=torch.int32))
         self.register_buffer("middle", torch.zeros(vector_width), persistent=False)
+        self.register_buffer(
+            "colours", torch.zeros(words + len(trained), len(COLOUR_WORDS), dtype=torch.int8), persistent=False
+        )
         self.register_load_state_dict_post_hook(_read_again)  # type: ignore[no-untyped-call]
         self.vocabulary = ForgivingVocabulary((), trained.words)
         with torch.no_grad():
@@ -79,22 +84,27 @@ class PretrainedEmbedding(nn.Module):
                 "get the checkpoint again."
             )
         self.vocabulary = ForgivingVocabulary(words, self.trained.words)
+        self.colours.zero_()
+        for said, colour in {**{word: word for word in COLOUR_WORDS}, **SAME_COLOURS}.items():
+            number = self.vocabulary.number(said)
+            if number != Vocabulary.UNKNOWN:
+                self.colours[number, COLOUR_WORDS.index(colour)] = 1
         if words:
             self.middle.copy_(from_codes(self.codes[1:], self.scales[1:]).mean(0))
 
     def meanings(self, numbers: Tensor) -> Tensor:
-        """(B, W, d) of word numbers (B, W): a word's pretrained vector as a direction from the table's middle.
+        """(B, W, d + C) of word numbers (B, W): a word's vector as a direction from the table's middle, and its colour.
 
-        Zeros for padding and for words that the table does not have.
+        Zeros for padding and for words that the table does not have; 1 for the colour that a word names, exactly, since
+        vectors of colours are much alike.
         """
-        row, _ = self._rows(numbers)
-        directions = F.normalize(self._vectors(row).float() - self.middle.float(), dim=-1)
-        return directions.masked_fill((row == 0).unsqueeze(-1), 0.0)
+        directions = self._directions(numbers)
+        return torch.cat([directions, look_up(self.colours, numbers).to(directions.dtype)], dim=-1)
 
     def meaning(self, name: str) -> Tensor:
         """The direction (d,) of a name of one or more words."""
         numbers = [number for word in split_words(name) for number in self.vocabulary.read(word)]
-        return F.normalize(self.meanings(torch.tensor([numbers], device=self.codes.device))[0].mean(0), dim=-1)
+        return F.normalize(self._directions(torch.tensor([numbers], device=self.codes.device))[0].mean(0), dim=-1)
 
     def forward(self, numbers: Tensor) -> Tensor:
         """(B, W, E) of word numbers (B, W): padding and unknown, then the table's words, then the trained ones."""
@@ -104,6 +114,11 @@ class PretrainedEmbedding(nn.Module):
             is_bare = is_bare | (torch.rand(numbers.shape, device=numbers.device) < self.forget) & (row > 0)
         learned = look_up(self.learned.weight, trained).masked_fill(is_bare.unsqueeze(-1), 0.0)
         return learned + self.project(self._vectors(row))  # type: ignore[no-any-return]
+
+    def _directions(self, numbers: Tensor) -> Tensor:
+        row, _ = self._rows(numbers)
+        directions = F.normalize(self._vectors(row).float() - self.middle.float(), dim=-1)
+        return directions.masked_fill((row == 0).unsqueeze(-1), 0.0)
 
     def _rows(self, numbers: Tensor) -> tuple[Tensor, Tensor]:
         """Where in `codes` each word is, and its number among the trained ones; 0 where it is not."""

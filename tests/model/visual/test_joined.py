@@ -9,6 +9,7 @@ from safetensors.torch import save_file
 from test_tiny_vit import mobile_sam_weights
 from test_visual_pretrained import lite0_weights
 
+from locater.colour_names import COLOUR_WORDS
 from locater.config import JoinedConfig, preset
 from locater.errors import LocaterError
 from locater.model.build import build
@@ -35,7 +36,7 @@ def test_patches_are_summed_meanings_are_those_of_what_and_early_maps_those_of_w
     assert (joined.early_channels, joined.early_strides) == (where.early_channels, (2, 4, 8))
     assert all(torch.equal(own, theirs) for own, theirs in zip(result.early, where(frames).early, strict=True))
     assert result.grid == (2, 3)
-    assert result.meanings is not None and result.meanings.shape == (1, 2, 6, 5)
+    assert result.meanings is not None and result.meanings.shape == (1, 2, 6, 5 + len(COLOUR_WORDS))
     torch.testing.assert_close(result.meanings, what(frames).meanings)
 
 

@@ -9,6 +9,7 @@ from packaged import wheel
 from randomised import randomise
 from safetensors.torch import save_file
 
+from locater.model.recognition import COLOURS
 from locater.model.visual.efficientnet import LITE_STATISTICS, EfficientNetLite
 from locater.model.visual.pretrained import load_pretrained
 from locater.model.visual.recogniser import CLASSES, UNKNOWN, Recogniser, class_names
@@ -86,7 +87,7 @@ def test_the_package_that_the_weights_come_in_names_the_same_classes(
 
     meanings = ours(frames).meanings
 
-    assert meanings is not None and meanings.shape == (1, 2, 16, 5)
+    assert meanings is not None and meanings.shape == (1, 2, 16, 5 + COLOURS)
     mean, std = (torch.tensor(values).view(3, 1, 1) for values in LITE_STATISTICS)
     theirs = reference((frames[0] - mean) / std)
     scores = ours.recogniser.classifier(ours.recogniser.widen(given[0]).mean((2, 3)))

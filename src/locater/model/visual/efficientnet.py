@@ -16,6 +16,7 @@ from locater.model.place import PlaceEmbedding
 from locater.model.visual.conv_norm import ConvNorm
 from locater.model.visual.drop_path import DropPath, rising_rates
 from locater.model.visual.encoder import PixelStatistics, VisualEncoder
+from locater.model.visual.palette import palette
 from locater.model.visual.recogniser import Recogniser
 from locater.records import VisualFeatures
 
@@ -122,8 +123,8 @@ class EfficientNetLite(VisualEncoder):
 
     `deep` adds the stages at stride 32, which know ImageNet's classes best. The 1,280 channels that its classifier
     widens them to are no patch features: probes read no more from them (docs/encoders.md). But the classes that it
-    names know far more than a training on few pictures teaches: with a `meaning_width` they are told as `meanings`. The
-    early maps are as the stages leave them, neither normalised nor rectified.
+    names know far more than a training on few pictures teaches: with a `meaning_width` they are told as `meanings`, and
+    each patch's colours after them. The early maps are as the stages leave them, neither normalised nor rectified.
     """
 
     def __init__(
@@ -192,9 +193,11 @@ class EfficientNetLite(VisualEncoder):
             patches=rearrange(patches + self.place(grid).to(patches.dtype), "(b t) p d -> b t p d", b=batch),
             early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in maps[:3]),
             grid=grid,
-            meanings=None if self.recogniser is None else self._meanings(features, grid, batch),
+            meanings=None if self.recogniser is None else self._meanings(features, frames, grid),
         )
 
-    def _meanings(self, deep: Tensor, grid: tuple[int, int], batch: int) -> Tensor:
+    def _meanings(self, deep: Tensor, frames: Tensor, grid: tuple[int, int]) -> Tensor:
         assert self.recogniser is not None
-        return rearrange(doubled(self.recogniser(deep), grid), "(b t) e r c -> b t (r c) e", b=batch)
+        taken_for = rearrange(doubled(self.recogniser(deep), grid), "n e r c -> n (r c) e")
+        colours = palette(frames.flatten(0, 1), self.patch_size).to(taken_for.dtype)
+        return rearrange(torch.cat([taken_for, colours], dim=-1), "(b t) p e -> b t p e", b=len(frames))

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from locater.worlds.composed.colours import PROTOTYPES, UPPER_BODY, name_colour
+from locater.colour_names import PROTOTYPES
+from locater.worlds.composed.colours import UPPER_BODY, name_colour
 
 DYED_SHARE = 0.2  # of things and cut-outs; their own colours are most often gray or brown
 _DULL = frozenset(("white", "black", "gray", "brown"))  # photographs are full of them
