@@ -16,18 +16,19 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import torch
 from machine import machine
 
 import locater
 from locater.datasets.davis import DavisSentences
+from locater.evaluation.overlap import iou
 from locater.inference.segmenter import Segmenter
 from locater.records import Mask
 from locater.worlds.composed import Pack, Textures
 from locater.worlds.composed.colours import COLOURS
-from locater.worlds.composed.dyes import DYE_WORDS, DYES, draw_dye
+from locater.worlds.composed.dyes import DYE_WORDS, DYES, draw_dye, in_dye
 from locater.worlds.composed.position_world import PositionVideo
 from locater.worlds.composed.positions import SIDES, PositionStudio
-from locater.worlds.composed.wardrobe import in_dye
 
 NOUNS = {
     "motorbike": "motorbike",
@@ -45,8 +46,7 @@ SIZE = 256
 
 def overlap(one: Mask, two: Mask) -> float:
     """Intersection over union; 1 where both are empty."""
-    union = int((one | two).sum())
-    return int((one & two).sum()) / union if union else 1.0
+    return float(iou(torch.from_numpy(one), torch.from_numpy(two)))
 
 
 def on_scenes(segmenter: Segmenter, pack: Pack, count: int) -> None:

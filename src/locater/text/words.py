@@ -58,18 +58,20 @@ class ForgivingVocabulary(Vocabulary):
     def read(self, word: str) -> list[int]:
         """As listed, a base form, the parts around its hyphens, the two words it is written from; else as guessed."""
         word = word.lower()
+        return self._known(word) or [self.number(self._guess(word))]
+
+    def guess(self, word: str) -> str:
+        """The word that an unknown one is taken for; "" where it is known or nothing is near."""
+        word = word.lower()
+        return "" if self._known(word) else self._guess(word)
+
+    def _known(self, word: str) -> list[int]:
+        """The numbers of a word that is read without guessing; none where it is not."""
         number = self.nearest(word)
         if number != self.UNKNOWN:
             return [number]
         parts = [self.nearest(part) for part in _INSIDE_WORD.split(word)]
-        if any(part != self.UNKNOWN for part in parts):
-            return parts
-        return self._halves(word) or [self.number(self._guess(word))]
-
-    def guess(self, word: str) -> str:
-        """The word that an unknown one is taken for; "" where it is known or nothing is near."""
-        guessed = self._guess(word.lower())
-        return guessed if guessed and self.read(word) == [self.number(guessed)] else ""
+        return parts if any(part != self.UNKNOWN for part in parts) else self._halves(word)
 
     def nearest(self, word: str) -> int:
         """The number of the word or else of its base form; `UNKNOWN` where neither is known."""

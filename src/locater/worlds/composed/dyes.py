@@ -4,7 +4,7 @@ Of five thousand cut-outs a dozen were orange and three were cyan: a network too
 meant.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from locater.colour_names import PROTOTYPES
 from locater.worlds.composed.colours import UPPER_BODY, name_colour
+from locater.worlds.motion import Actor
 
 DYED_SHARE = 0.2  # of things and cut-outs; their own colours are most often gray or brown
 _DULL = frozenset(("white", "black", "gray", "brown"))  # photographs are full of them
@@ -58,6 +59,16 @@ def draw_dye(rng: Random, words: frozenset[str] | None = None) -> int:
     """A number in `DYES`, each word as often as another; only of some words where they are given."""
     word = rng.choice(sorted(_NUMBERS.keys() if words is None else words & _NUMBERS.keys()))
     return rng.choice(_NUMBERS[word])
+
+
+def maybe_dye(rng: Random) -> int:
+    """Now and then a dye's number; mostly -1, none."""
+    return draw_dye(rng) if rng.random() < DYED_SHARE else -1
+
+
+def in_dye(actor: Actor, dye: int) -> Actor:
+    """The actor in the colour of a dye; as it is where there is none."""
+    return replace(actor, colour=DYES[dye].word, dye=dye) if dye >= 0 else actor
 
 
 def _made() -> list[Dye]:

@@ -15,13 +15,13 @@ from locater.worlds.claims import Description, is_absent, is_unique, judge
 from locater.worlds.composed.asides import CLOTHED, IDLE_ADJECTIVES, asides_for
 from locater.worlds.composed.colours import COLOURS
 from locater.worlds.composed.company import Company
-from locater.worlds.composed.dyes import DYES
+from locater.worlds.composed.dyes import DYES, in_dye, maybe_dye
 from locater.worlds.composed.nouns import is_person
 from locater.worlds.composed.pack import CutOutEntry, Pack
 from locater.worlds.composed.photographs import Shown
 from locater.worlds.composed.touches import Touches, draw_touches
 from locater.worlds.composed.view import View, draw_camera, draw_view, thing_actors
-from locater.worlds.composed.wardrobe import CutOutWardrobe, in_dye, maybe_dye
+from locater.worlds.composed.wardrobe import CutOutWardrobe
 from locater.worlds.grammar import Lexicon, say
 from locater.worlds.motion import OCCLUDER, Actor, poses
 from locater.worlds.placing import CrowdedError

@@ -6,7 +6,7 @@ from random import Random
 
 from locater.worlds.composed.classes import group_of
 from locater.worlds.composed.company import Company
-from locater.worlds.composed.dyes import DYE_WORDS, DYED_SHARE, DYES, draw_dye
+from locater.worlds.composed.dyes import DYE_WORDS, DYES, draw_dye, in_dye, maybe_dye
 from locater.worlds.composed.pack import CutOutEntry
 from locater.worlds.motion import Actor
 from locater.worlds.sentences import Attributes
@@ -99,13 +99,3 @@ class CutOutWardrobe:
         mirrored = self._rng.random() < 0.5
         plain = Actor(entry.colour, entry.noun, "", 0.0, reach=entry.reach, picture=number, is_mirrored=mirrored)
         return in_dye(plain, dye)
-
-
-def maybe_dye(rng: Random) -> int:
-    """Now and then a dye's number; mostly -1, none."""
-    return draw_dye(rng) if rng.random() < DYED_SHARE else -1
-
-
-def in_dye(actor: Actor, dye: int) -> Actor:
-    """The actor in the colour of a dye; as it is where there is none."""
-    return replace(actor, colour=DYES[dye].word, dye=dye) if dye >= 0 else actor
