@@ -5,6 +5,7 @@ from torch import nn
 from locater.config import TrainingConfig, preset
 from locater.errors import LocaterError
 from locater.model.build import build
+from locater.model.fusion import ChannelNorm
 from locater.training.optimizer import freeze, make_optimizer, polynomial, rate_scale, skip_unless_finite
 
 
@@ -42,6 +43,29 @@ def test_parts_learn_at_their_own_rates_and_frozen_ones_not_at_all() -> None:
     assert all(parameter.requires_grad for parameter in model.parameters())
     with pytest.raises(LocaterError, match="no part 'memry'"):
         freeze(model, TrainingConfig(rates={"memry": 0.0}))
+
+
+def test_a_frozen_fusion_keeps_the_statistics_of_v() -> None:
+    model = build(preset("tiny"), seed=0).train()
+    norm = model.fusion.norm
+    assert isinstance(norm, ChannelNorm)
+    seen = torch.randn(64, norm.statistics.num_features) + 5
+
+    def moved() -> bool:
+        middle = norm.statistics.get_buffer("running_mean")
+        before = middle.clone()
+        norm(seen)
+        return not torch.equal(before, middle)
+
+    assert moved()
+    freeze(model, TrainingConfig(rates={"fusion": 0.0}))
+    assert not moved()
+    model.train()  # as the training loop says after each validation
+    assert not moved()
+    assert torch.equal(norm(seen), norm.eval()(seen))
+    model.train()
+    freeze(model, TrainingConfig())  # a later stage
+    assert moved()
 
 
 def test_every_weight_is_in_one_group_and_adamw_spares_vectors() -> None:

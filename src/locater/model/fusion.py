@@ -38,11 +38,18 @@ class ChannelNorm(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.statistics = nn.BatchNorm1d(width, affine=False, momentum=0.02)
+        self.is_fixed = False  # True: by the running statistics in training too, where what comes before is frozen
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` (..., D), normalised."""
         normalised: Tensor = self.statistics(x.flatten(0, -2).float()).view_as(x)
         return normalised.to(x.dtype)
+
+    def train(self, mode: bool = True) -> "ChannelNorm":
+        """Itself; what is fixed keeps its statistics."""
+        super().train(mode)
+        self.statistics.train(mode and not self.is_fixed)
+        return self
 
 
 class CrossModalityEncoder(nn.Module):

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
+from locater.model.fusion import ChannelNorm
 from locater.model.locater import Locater
 
 _ENCODER_BLOCK = re.compile(r"visual\.blocks\.(\d+)\.")
@@ -40,13 +41,17 @@ def skip_unless_finite(optimizer: torch.optim.Optimizer, norm: Tensor) -> None:
 
 
 def freeze(model: Locater, config: TrainingConfig) -> None:
-    """Let the parts that `rates` sets to 0 learn nothing."""
+    """Let the parts that `rates` sets to 0 learn nothing, V's statistics included."""
     for part in config.rates:
         if not any(name.startswith(f"{part}.") for name, _ in model.named_parameters()):
             known = ", ".join(name for name, _ in model.named_children())
             raise LocaterError(f"training.rates: the network has no part '{part}'; it has {known}.")
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(_rate_of_part(name, config) > 0)
+    for name, module in model.named_modules():
+        if isinstance(module, ChannelNorm):
+            module.is_fixed = _rate_of_part(f"{name}.", config) == 0
+            module.train(module.training)
 
 
 def _rate_of_part(name: str, config: TrainingConfig) -> float:
