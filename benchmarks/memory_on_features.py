@@ -4,11 +4,11 @@
         [--written both none] [--clips 12800] [--rows 192] [--steps 1500] [--rate 1e-3] [--workers 8] [--save FOLDER]
 
 Everything up to V is fixed, so V of `--clips` clips of a world (8 frames of the whole video, two sentences each) is
-computed once and kept on the device: at 320 pixels 1.6 MB a sentence. On it memory, query and the head that tells what
-things do are trained from nothing. Printed for each kind of sentence, over 128 validation clips: the masks' IoU on a
-grid of cells of four pixels, and how often the meant thing is marked higher than the one that the clip's other sentence
-means, for sentences on time its look-alike (chance 50 %); mean and deviation over seeds. `--save` keeps the first
-network, whole.
+computed once and kept on the device: at 320 pixels 1.6 MB a sentence. On it the memory and the head that tells what
+things do are trained from nothing, and the query from where it was. Printed for each kind of sentence, over 128
+validation clips: the masks' IoU on a grid of cells of four pixels, and how often the meant thing is marked higher than
+the one that the clip's other sentence means, for sentences on time its look-alike (chance 50 %); mean and deviation
+over seeds. `--save` keeps the first network, whole.
 """
 
 import argparse
@@ -29,6 +29,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from locater.config import TrainingConfig, parse_training
+from locater.evaluation.overlap import iou
 from locater.model.build import assemble
 from locater.model.checkpoint import from_pretrained, save_pretrained
 from locater.model.locater import ClipFeatures, Locater
@@ -47,12 +48,8 @@ DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 CELL = 4  # pixels a side of a cell in which masks are compared
 CLIPS_AT_ONCE, VALIDATION_CLIPS = 64, 128
 DOINGS_WEIGHT = 20.0
-WRITTEN = {
-    "both": (1, 1),
-    "global": (1, 0),
-    "local": (0, 1),
-    "none": (0, 0),
-}  # which of the network's memories there are
+# Which of the network's memories there are: the global one, the local one.
+WRITTEN = {"both": (1, 1), "global": (1, 0), "local": (0, 1), "none": (0, 0)}
 KINDS = ("motion", "early_event", "late_event", "occlusion", "appearance", "position")
 KIND_WEIGHTS = {"motion": 2.6, "early_event": 2.6, "late_event": 2.6, "absent": 2.0, "appearance": 2.0, "size": 0.4,
                 "position": 0.7, "relation": 0.5, "occlusion": 0.8}  # fmt: skip
@@ -207,15 +204,12 @@ def scores(model: Locater, rows: Rows) -> tuple[float, float]:
     parts = torch.split(torch.arange(len(rows.values), device=DEVICE), CLIPS_AT_ONCE)
     logits = torch.cat([predicted(model, some, words_of(some))[0] for some in map(rows.at, parts)])[0::2]
     meant, other = (rows.masks[first::2] > 127 for first in (0, 1))
-    marked = logits > 0
-    either = (marked | meant).sum((-2, -1))
-    overlap = torch.where(either > 0, (marked & meant).sum((-2, -1)) / either.clamp(min=1), 1.0)
     sizes = [mask.sum((-2, -1)) for mask in (meant, other)]
     levels = [
         (logits * mask).sum((-2, -1)) / size.clamp(min=1) for mask, size in zip((meant, other), sizes, strict=True)
     ]
     both_seen = (sizes[0] > 0) & (sizes[1] > 0)
-    return float(overlap.mean()), float((levels[0] > levels[1])[both_seen].float().mean())
+    return float(iou(logits > 0, meant).mean()), float((levels[0] > levels[1])[both_seen].float().mean())
 
 
 def spread(values: list[float]) -> str:
@@ -283,9 +277,8 @@ def main() -> int:
                 found[kind].append(scores(model, asked_rows))
             told = ", ".join(f"{kind} {of[-1][0]:.3f} {of[-1][1]:.3f}" for kind, of in found.items())
             print(f"{written}, seed {seed}: {told}", flush=True)
-            if asked.save is not None:
+            if asked.save is not None and (written, seed) == (asked.written[0], 0):
                 save_pretrained(model, asked.save)
-                asked.save = None
         print("| written | " + " | ".join(KINDS) + " |")
         for part, name in enumerate(("IoU", "the right one of two")):
             print(
