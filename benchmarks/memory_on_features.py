@@ -1,14 +1,15 @@
 """What a memory makes of a trained network's features: the memory alone is trained, with and without.
 
     python benchmarks/memory_on_features.py CHECKPOINT composed:PACK|shapes [--pixels 160] [--seeds 3]
-        [--written both none] [--clips 12800] [--rows 192] [--steps 1500] [--rate 1e-3] [--workers 8] [--save FOLDER]
+        [--written both none] [--clips 12800] [--rows 192] [--steps 1500] [--rate 1e-3] [--workers 8] [--go-on]
+        [--save FOLDER]
 
 Everything up to V is fixed, so V of `--clips` clips of a world (8 frames of the whole video, two sentences each) is
 computed once and kept on the device: at 320 pixels 1.6 MB a sentence. On it the memory and the head that tells what
 things do are trained from nothing, and the query from where it was. Printed for each kind of sentence, over 128
 validation clips: the masks' IoU on a grid of cells of four pixels, and how often the meant thing is marked higher than
 the one that the clip's other sentence means, for sentences on time its look-alike (chance 50 %); mean and deviation
-over seeds. `--save` keeps the first network, whole.
+over seeds. With `--go-on` the memory begins as it is in the checkpoint. `--save` keeps the first network, whole.
 """
 
 import argparse
@@ -144,8 +145,8 @@ def words_of(rows: Rows) -> Words:
     return Words(rows.words.float(), rows.is_padding, owners, ("",) * count, ((),) * count)
 
 
-def with_memory(trained: Locater, pixels: int, written: str, seed: int) -> Locater:
-    """A network with the fixed part of `trained`, and a new memory."""
+def with_memory(trained: Locater, pixels: int, written: str, seed: int, goes_on: bool = False) -> Locater:
+    """A network with the fixed part of `trained`, and a new memory or, as far as it fits, the trained one."""
     torch.manual_seed(seed)
     memory = trained.config.memory
     has_global, has_local = WRITTEN[written]
@@ -154,7 +155,8 @@ def with_memory(trained: Locater, pixels: int, written: str, seed: int) -> Locat
     config = trained.config.model_copy(update={"image_size": pixels, "refiner": None, "memory": memory})
     model = assemble(config, None)
     own, given = model.state_dict(), trained.state_dict()
-    kept = {name for name in own.keys() & given.keys() if not name.startswith(("memory.", "doings."))}
+    fitting = {name for name in own.keys() & given.keys() if own[name].shape == given[name].shape}
+    kept = fitting if goes_on else {name for name in fitting if not name.startswith(("memory.", "doings."))}
     model.load_state_dict(own | {name: given[name] for name in kept})
     model.decoder.is_fine = False
     return model.to(DEVICE)
@@ -232,6 +234,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--validation", type=int, default=VALIDATION_CLIPS)
     parser.add_argument("--written", nargs="+", choices=WRITTEN, default=["both", "none"])
+    parser.add_argument("--go-on", action="store_true")
     parser.add_argument("--save", type=Path)
     asked = parser.parse_args()
     print(machine())
@@ -271,7 +274,7 @@ def main() -> int:
     for written in asked.written:
         found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
         for seed in range(asked.seeds):
-            model = with_memory(trained, pixels, written, seed)
+            model = with_memory(trained, pixels, written, seed, asked.go_on)
             train(model, rows, config, seed)
             for kind, asked_rows in held_out.items():
                 found[kind].append(scores(model, asked_rows))
