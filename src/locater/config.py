@@ -249,6 +249,7 @@ class TrainingConfig(Settings):
     batch_size: int = Field(32, ge=1)  # clips a step, over all processes
     accumulate: int = Field(1, ge=1)  # micro-batches a step
     sentences: int = Field(1, ge=1)  # of a world: questions to each clip, the visual encoder runs once for them all
+    image_size: int | None = Field(None, ge=1)  # S in training, where that is another than in use
     clip_frames: int = Field(8, ge=1)
     clip_strides: tuple[int, ...] = (1,)  # one is drawn a clip; 0 spreads the clip over the whole video
     global_frames: int = Field(4, ge=0)  # of the whole video; 0: the clip's own frames are the global memory's too

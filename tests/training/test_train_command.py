@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from safetensors.torch import load_file
 
 from locater.errors import LocaterError
 from locater.model.checkpoint import from_pretrained
+from locater.model.locater import ClipPrediction, Locater
 from locater.model.word_embedding import LearnedEmbedding
 from locater.training.command import train_preset
 
@@ -85,6 +87,10 @@ def test_loss_falls_and_a_killed_run_resumes_to_identical_weights(tmp_path: Path
         (["train", "tiny", "--data", "shapes", "--out", "x"], "set training.steps"),
         (["train", "tiny", "--data", "shapes", "--out", "x", "--set", "training.stepz=3"], "known here are accumulate"),
         (["train", "tiny", "--data", "shapes", "--out", "x", "--set", "nonsense"], "write it as memory.write=paper"),
+        (
+            ["train", "tiny", "--data", "shapes", "--out", "x", "--set", "training.image_size=42"],
+            "multiple of the patch",
+        ),
     ],
 )
 def test_a_wrong_call_is_one_sentence(
@@ -133,6 +139,22 @@ def test_a_run_can_begin_with_the_weights_that_fit(tmp_path: Path) -> None:
     before, after = (from_pretrained(folder / "checkpoint") for folder in (first, tmp_path / "fits"))
     assert torch.equal(before.fusion.steps[0].visual_type, after.fusion.steps[0].visual_type)  # type: ignore[index,union-attr]
     assert after.memory.local_write is None and before.memory.local_write is not None
+
+
+def test_frames_may_be_of_another_size_in_training_than_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    forward = Locater.forward
+
+    def spied(model: Locater, frames: torch.Tensor, *others: Any) -> ClipPrediction:
+        seen.append(frames.shape[-1])
+        return forward(model, frames, *others)
+
+    monkeypatch.setattr(Locater, "forward", spied)
+    one = "{steps: 1, batch_size: 2, clip_frames: 1, validation_videos: 0"
+    stages = f"training.stages=[{one}, image_size: 32}}, {one}}}]"
+    train_preset("tiny", "shapes", tmp_path, ["image_size=64", "training.global_frames=0", stages])
+    assert seen == [32, 64]
+    assert from_pretrained(tmp_path / "checkpoint").config.image_size == 64
 
 
 def test_words_in_common_are_kept_when_the_text_is_another(tmp_path: Path) -> None:

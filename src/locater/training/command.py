@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from locater.config import LSTMConfig, ModelConfig, parse_changes, preset, training_stages
+from locater.config import LSTMConfig, ModelConfig, TrainingConfig, parse_changes, preset, training_stages
+from locater.errors import LocaterError
 from locater.model.build import build
 from locater.model.checkpoint import WEIGHTS, load_to_go_on, load_what_fits
 from locater.text.words import Vocabulary
@@ -36,7 +37,7 @@ def train_preset(
     folders = [folder / f"stage{number}" for number in range(1, len(before) + 1)]
     scores: dict[str, float] = {}
     for training, place in zip([*before, last], [*folders, folder], strict=True):
-        source = open_data(data, config.image_size, training, config.memory.interval)
+        source = open_data(data, _size_in_training(config, training), training, config.memory.interval)
         config = with_vocabulary(config, source.words())
         model = build(config, seed)
         if start is not None and is_start_partial:
@@ -46,6 +47,14 @@ def train_preset(
         scores = Trainer(model, source, training, place, seed=seed, workers=workers, trackers=trackers).run(listen)
         start, is_start_partial = place / "checkpoint", False
     return scores
+
+
+def _size_in_training(config: ModelConfig, training: TrainingConfig) -> int:
+    """Pixels a side of the frames that a stage learns from."""
+    size, patch = training.image_size or config.image_size, config.visual.patch_size
+    if size % patch:
+        raise LocaterError(f"training.image_size {size} is not a multiple of the patch size {patch}.")
+    return size
 
 
 def with_vocabulary(config: ModelConfig, words: Sequence[str]) -> ModelConfig:
