@@ -14,10 +14,10 @@ from locater.inference.demo import demo_clip
 from locater.records import Mask, Pixels
 from locater.video.overlay import draw
 
-OF_THE_CLIP = ("the cat that jumps at the end", "the cup that stays still", "the blue cup", "the grey cat")
+OF_THE_CLIP = ("the cat that jumps at the end", "the cat that stays still", "the saucer", "the table")
 MOMENT = 38  # the frame of the clip in which the grey cat is in the air
 OF_PICTURES = (
-    ("astronaut.png", ("the helmet", "the astronaut")),
+    ("astronaut.png", ("the flag", "the astronaut")),
     ("coffee.png", ("the handle of the cup",)),
     ("chelsea.png", ("the cat's nose",)),
 )
