@@ -2,7 +2,7 @@
 
     python benchmarks/memory_on_features.py CHECKPOINT composed:PACK|shapes [--pixels 160] [--seeds 3]
         [--written both none] [--clips 12800] [--rows 192] [--steps 1500] [--rate 1e-3] [--workers 8] [--go-on]
-        [--save FOLDER]
+        [--validation 128] [--save FOLDER]
 
 Everything up to V is fixed, so V of `--clips` clips of a world (8 frames of the whole video, two sentences each) is
 computed once and kept on the device: at 320 pixels 1.6 MB a sentence. On it the memory and the head that tells what

@@ -19,6 +19,7 @@ from locater.config import parse_changes, training_stages
 from locater.errors import LocaterError
 from locater.files import atomic_path, claim_folder
 from locater.model.checkpoint import from_pretrained
+from locater.training.command import size_in_training
 from locater.training.sources import open_data
 from locater.training.validation import validate
 
@@ -239,7 +240,7 @@ def _scores_on(data: str, preset: str, settings: Sequence[str], folder: Path, nu
     if not path.exists():
         model = from_pretrained(folder / "checkpoint")
         training = training_stages(preset, parse_changes(settings))[-1]
-        source = open_data(data, model.config.image_size, training, model.config.memory.interval)
+        source = open_data(data, size_in_training(model.config, training), training, model.config.memory.interval)
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         result = validate(model.to(device), source, training.validation_videos, device, training.precision)
         with atomic_path(path) as partial:

@@ -37,7 +37,7 @@ def train_preset(
     folders = [folder / f"stage{number}" for number in range(1, len(before) + 1)]
     scores: dict[str, float] = {}
     for training, place in zip([*before, last], [*folders, folder], strict=True):
-        source = open_data(data, _size_in_training(config, training), training, config.memory.interval)
+        source = open_data(data, size_in_training(config, training), training, config.memory.interval)
         config = with_vocabulary(config, source.words())
         model = build(config, seed)
         if start is not None and is_start_partial:
@@ -49,7 +49,7 @@ def train_preset(
     return scores
 
 
-def _size_in_training(config: ModelConfig, training: TrainingConfig) -> int:
+def size_in_training(config: ModelConfig, training: TrainingConfig) -> int:
     """Pixels a side of the frames that a stage learns from."""
     size, patch = training.image_size or config.image_size, config.visual.patch_size
     if size % patch:
