@@ -25,7 +25,7 @@ from PIL import Image
 from pycocotools.coco import COCO
 from safetensors.torch import load_file, save_file
 
-from locater import cli
+from locater.cli import app as cli
 from locater.config import preset, preset_names
 from locater.model.build import build
 from locater.model.checkpoint import save_pretrained

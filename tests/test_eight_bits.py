@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
+from locater.compute.int8 import CODES, SCALES, in_eight_bits, out_of_eight_bits
 from locater.config import preset
-from locater.eight_bits import CODES, SCALES, in_eight_bits, out_of_eight_bits
 from locater.errors import LocaterError
 from locater.model.build import build
 from locater.model.checkpoint import WEIGHTS, from_pretrained, save_pretrained

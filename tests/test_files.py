@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from locater.errors import LocaterError
-from locater.files import atomic_entries, atomic_path
+from locater.io.atomic import atomic_entries, atomic_path
 
 
 def names(folder: Path) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from locater import cli
+from locater.cli import app as cli
 from locater.inference.demo import render_clip
 from locater.model.checkpoint import from_pretrained, shipped_checkpoints
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from pycocotools import mask as coco
 
-from locater import rle
+from locater.io import rle
 
 masks = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40))
 

@@ -7,18 +7,21 @@ test says so and stops; the pixels' own tests hold there too.
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
-from worlds.composed.composed_sources import small_pack
 
 import locater
 from locater.inference.demo import clip_for
+from locater.records import Dataset
 from locater.video.reader import open_source
 from locater.worlds.composed import ComposedWorld
 from locater.worlds.composed.position_world import PositionWorld
 from locater.worlds.shapes import ShapesWorld
+from tests.support.composed_sources import small_pack
 
 SEEDS = 20
 TAKEN_ON = ("2.13", "AVX512")
@@ -31,7 +34,7 @@ def _same_arithmetic() -> None:
         pytest.skip(f"the hashes were taken with torch {TAKEN_ON[0]} on {TAKEN_ON[1]}, this is {here[0]} on {here[1]}")
 
 
-def digest(arrays: Iterable[np.ndarray]) -> str:
+def digest(arrays: Iterable[npt.NDArray[Any]]) -> str:
     """A short hash of the arrays' bytes."""
     state = hashlib.sha256()
     for array in arrays:
@@ -51,15 +54,19 @@ def test_the_demo_marks_the_same_pixels(checkpoint: str, expected: str, tmp_path
     [("shapes", "00f56fa09f3721f7"), ("composed", "97be16257ccc1fc3"), ("positions", "58b176422a370c69")],
 )
 def test_a_world_draws_the_same_pixels(world: str, expected: str) -> None:
-    opened = {
-        "shapes": lambda: ShapesWorld("test", SEEDS, 64),
-        "composed": lambda: ComposedWorld(small_pack(), "test", SEEDS, 64),
-        "positions": lambda: PositionWorld(small_pack(), "test", SEEDS // 2, 64),
-    }[world]()
-    drawn = []
+    opened = _open(world)
+    drawn: list[npt.NDArray[Any]] = []
     for info in opened.samples():
         sample = opened.load(info)
         drawn += [np.frombuffer(info.expression.encode(), np.uint8)]
         drawn += [frame.pixels for frame in sample.frames.frames()]
         drawn += [sample.masks[index] for index in sample.masks]
     assert digest(drawn) == expected
+
+
+def _open(world: str) -> Dataset:
+    if world == "shapes":
+        return ShapesWorld("test", SEEDS, 64)
+    if world == "composed":
+        return ComposedWorld(small_pack(), "test", SEEDS, 64)
+    return PositionWorld(small_pack(), "test", SEEDS // 2, 64)

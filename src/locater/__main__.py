@@ -1,5 +1,5 @@
 """`python -m locater` is the command `locater`."""
 
-from locater.cli import main
+from locater.cli.app import main
 
 main()

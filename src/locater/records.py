@@ -17,9 +17,9 @@ import torch
 from safetensors.torch import save as safetensors_bytes
 from torch import Tensor
 
-from locater import rle
 from locater.errors import LocaterError
-from locater.files import atomic_path
+from locater.io import rle
+from locater.io.atomic import atomic_path
 
 Pixels = npt.NDArray[np.uint8]  # (H, W, 3), RGB
 Mask = npt.NDArray[np.bool_]  # (H, W)

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from bench_command import Ran, run_bench
 from PIL import Image
 
-from locater.bench import cpu, fps, peers
-from locater.bench.asked import Asked
 from locater.bench.catalog import BENCHMARKS
-from locater.bench.clip import DeviceClip
-from locater.bench.peer_models import PEERS, Built
+from locater.bench.harness.clip import DeviceClip
+from locater.bench.harness.request import Asked
+from locater.bench.suites import cpu, fps, peers
+from locater.bench.suites.peer_models import PEERS, Built
 from locater.config import preset
 from locater.model.build import build
 from locater.model.checkpoint import save_pretrained
 from locater.model.locater import Locater
 from locater.worlds.shapes import vocabulary
+from tests.support.bench_command import Ran, run_bench
 
 Run = Callable[..., Ran]
 

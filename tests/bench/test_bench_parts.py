@@ -8,13 +8,13 @@ import pytest
 import torch
 from PIL import Image
 
-from locater.bench import stages as stages_module
-from locater.bench import timing
-from locater.bench.chart import Bars, Lines
-from locater.bench.precision import overlap
-from locater.bench.report import table
-from locater.bench.stages import OTHER, Stages, TimedSource
-from locater.bench.timing import Timing, measure
+from locater.bench.harness import stages as stages_module
+from locater.bench.harness import timing
+from locater.bench.harness.chart import Bars, Lines
+from locater.bench.harness.report import table
+from locater.bench.harness.stages import OTHER, Stages, TimedSource
+from locater.bench.harness.timing import Timing, measure
+from locater.bench.suites.precision import overlap
 from locater.video.array_source import ArraySequence
 
 CPU = torch.device("cpu")

@@ -9,15 +9,23 @@ import pytest
 import torch
 from torch import Tensor
 
-from locater.bench import cpu
-from locater.bench.asked import Asked
-from locater.bench.checks import agreement
-from locater.bench.clip import at_once, chunks_of, in_chunks, make_clip, network_masks, preset_model, sentences_of
-from locater.bench.memory import Setting, checked_ways
-from locater.bench.memory_ways import Way, chunk_length
+from locater.bench.harness.checks import agreement
+from locater.bench.harness.clip import (
+    at_once,
+    chunks_of,
+    in_chunks,
+    make_clip,
+    network_masks,
+    preset_model,
+    sentences_of,
+)
+from locater.bench.harness.request import Asked
+from locater.bench.suites import cpu
+from locater.bench.suites.memory import Setting, checked_ways
+from locater.bench.suites.memory_ways import Way, chunk_length
 from locater.config import preset
-from locater.inference.exported import Array, ExportedModel
-from locater.inference.graphs import graphs_of
+from locater.export.graphs import graphs_of
+from locater.export.runtime import Array, ExportedModel
 from locater.inference.segmenter import Segmenter
 from locater.model.build import build
 from locater.model.locater import Locater

@@ -14,22 +14,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from making_contrasts import LABELER, FakeLabeler, make_contrasting_a2d, make_odd_folder, tree
 
-from locater import cli, rle
+from locater.cli import app as cli
 from locater.contrast.build import Asked, build
 from locater.datasets.catalog import open_dataset
-from locater.datasets.check import check_dataset
+from locater.datasets.inspect.check import check_dataset
 from locater.errors import LocaterError
-from locater.evaluation.sources import open_evaluated
+from locater.evaluation.run.sources import open_evaluated
+from locater.io import rle
 from locater.records import Dataset, Sample
 from locater.text.roles import SentenceRoles
 from locater.video.reader import open_source
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "datasets"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "evaluation"))
-import made_benchmarks
-from making_datasets import make_folder
+from tests.support import made_benchmarks
+from tests.support.making_contrasts import LABELER, FakeLabeler, make_contrasting_a2d, make_odd_folder, tree
+from tests.support.making_datasets import make_folder
 
 PAIR = "two_0__one_0"  # a brown dog is running / walking on the grass
 
@@ -149,7 +147,7 @@ def command(source: Path, out: Path, *more: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": "1"}
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
 
 
 def test_a_killed_build_goes_on_to_the_same_bytes(source: Path, whole: Path, tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from making_contrasts import described
 
 from locater.contrast.meaning import leaves_open, makes_true
 from locater.contrast.pairing import Candidate, Described, Pairing, PassedOver
 from locater.text.roles import Role
+from tests.support.making_contrasts import described
 
 
 def found(query: Described, *others: Described, seed: int = 0) -> list[Candidate]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from making_contrasts import FakeLabeler
 
 from locater.contrast.decisions import rejected_sequences
 from locater.contrast.names import file_names
@@ -13,6 +12,7 @@ from locater.contrast.statistics import count_joined, count_several, statistics_
 from locater.errors import LocaterError
 from locater.records import Sample, SampleInfo
 from locater.text.roles import SentenceRoles
+from tests.support.making_contrasts import FakeLabeler
 
 
 class Sentences:

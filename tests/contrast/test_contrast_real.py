@@ -1,8 +1,6 @@
 """The counts on the real A2D-S test text, beside the paper's."""
 
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,7 @@ from locater.contrast.statistics import count_joined, count_several, count_sourc
 from locater.datasets.catalog import open_dataset
 from locater.errors import LocaterError
 from locater.text.roles import open_labeler
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "datasets"))
-from making_datasets import real_data
+from tests.support.making_datasets import real_data
 
 
 @pytest.fixture(scope="module")

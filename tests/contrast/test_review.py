@@ -18,9 +18,8 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 from PIL import Image
-from reviewing import PAIR, decisions, make_set, reviewing
 
-from locater import cli
+from locater.cli import app as cli
 from locater.contrast.decisions import rejected_sequences
 from locater.contrast.review.outlines import outline_path
 from locater.contrast.review.pairs import BuiltPairs
@@ -28,6 +27,7 @@ from locater.contrast.review.pictures import Pictures
 from locater.contrast.review.server import ReviewServer
 from locater.errors import LocaterError
 from locater.video.mp4 import Mp4File
+from tests.support.reviewing import PAIR, decisions, make_set, reviewing
 
 JSON = {"Content-Type": "application/json"}
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reviewing import decisions, make_set, reviewing
+
+from tests.support.reviewing import decisions, make_set, reviewing
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

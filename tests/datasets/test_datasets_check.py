@@ -9,7 +9,13 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
-from making_datasets import (
+from PIL import Image
+
+from locater.cli import app as cli
+from locater.datasets.catalog import open_dataset
+from locater.datasets.inspect.check import CheckReport, check_dataset
+from locater.datasets.inspect.sheet import contact_sheet
+from tests.support.making_datasets import (
     HEIGHT,
     WIDTH,
     Truth,
@@ -29,12 +35,6 @@ from making_datasets import (
     write_pictures,
     write_video,
 )
-from PIL import Image
-
-from locater import cli
-from locater.datasets.catalog import open_dataset
-from locater.datasets.check import CheckReport, check_dataset
-from locater.datasets.sheet import contact_sheet
 
 
 def only(report: CheckReport, *names: str) -> None:

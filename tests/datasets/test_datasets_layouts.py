@@ -9,7 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from making_datasets import (
+from PIL import Image
+from pycocotools import mask as coco_mask
+
+from locater.datasets.annotated import AnnotatedDataset
+from locater.datasets.catalog import CATALOG, dataset_names, open_dataset
+from locater.datasets.inspect.check import check_dataset
+from locater.datasets.reading.lazy import LazySource
+from locater.errors import LocaterError
+from locater.io.extras import data_library
+from locater.records import SampleInfo
+from tests.support.making_datasets import (
     HEIGHT,
     WIDTH,
     Truth,
@@ -32,17 +42,7 @@ from making_datasets import (
     write_palette,
     write_pictures,
 )
-from PIL import Image
-from pycocotools import mask as coco_mask
-
-from locater.datasets.annotated import AnnotatedDataset
-from locater.datasets.catalog import CATALOG, dataset_names, open_dataset
-from locater.datasets.check import check_dataset
-from locater.datasets.extras import data_library
-from locater.datasets.lazy import LazySource
-from locater.datasets.plain_pickle import convert, read_plain_pickle
-from locater.errors import LocaterError
-from locater.records import SampleInfo
+from tools.plain_pickle import convert, read_plain_pickle
 
 LAYOUTS: list[tuple[str, str | None, Callable[[Path], Truth]]] = [
     ("a2d-sentences", "test", make_a2d),

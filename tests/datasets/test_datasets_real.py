@@ -1,11 +1,11 @@
 """The published figures, from the real official files."""
 
 import pytest
-from making_datasets import real_data
 
 from locater.datasets.a2d import read_missed_videos, read_sentences
 from locater.datasets.catalog import open_dataset
 from locater.errors import LocaterError
+from tests.support.making_datasets import real_data
 
 
 def test_a2d_sentences_and_videos() -> None:

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from making_datasets import real_data
-from making_davis import FRAMES, make_davis, true_mask
 from PIL import Image
 
 from locater.datasets.catalog import open_dataset
-from locater.datasets.check import check_dataset
 from locater.datasets.davis import KINDS, described_sequences
+from locater.datasets.inspect.check import check_dataset
 from locater.errors import LocaterError
 from locater.text.words import split_words
+from tests.support.making_datasets import real_data
+from tests.support.making_davis import FRAMES, make_davis, true_mask
 
 
 def test_every_sequence_has_three_sentences_of_its_own() -> None:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from a2d_test_masks import KINDS, answers, coco_runs, truth_json, truth_path
 from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from locater.evaluation.average_precision import AveragePrecision, ScoredImage
-from locater.evaluation.packed import PackedMask
-from locater.evaluation.score_coco import ScoredMask, TrueMask, score_coco, score_images
+from locater.evaluation.external.score_coco import ScoredMask, TrueMask, score_coco, score_images
+from locater.evaluation.metrics.average_precision import AveragePrecision, ScoredImage
+from locater.evaluation.metrics.packed_masks import PackedMask
+from tests.support.a2d_test_masks import KINDS, answers, coco_runs, truth_json, truth_path
 
 NAMES = ("ap", "ap50", "ap75", "ap_small", "ap_medium", "ap_large")
 

@@ -6,12 +6,12 @@ import time
 import numpy as np
 import numpy.typing as npt
 import pytest
-from a2d_test_masks import KINDS, predicted, true_mask, truth_json, truth_path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from locater.evaluation.packed import PackedMask, compare
+from locater.evaluation.metrics.packed_masks import PackedMask, compare
+from tests.support.a2d_test_masks import KINDS, predicted, true_mask, truth_json, truth_path
 
 Mask = npt.NDArray[np.bool_]
 

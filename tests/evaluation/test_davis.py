@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from a2d_test_masks import shared_data
 from PIL import Image
 
 from locater.errors import LocaterError
-from locater.evaluation.answering import compete
-from locater.evaluation.score import score
-from locater.evaluation.submission import palette_png
+from locater.evaluation.external.score import score
+from locater.evaluation.external.submission import palette_png
+from locater.evaluation.run.answering import compete
+from tests.support.a2d_test_masks import shared_data
 
 Numbers = npt.NDArray[np.uint8]
 
@@ -56,7 +56,7 @@ def test_swapped_objects_are_forgiven_with_free_identities_only(tmp_path: Path) 
 
 
 def test_free_identities_take_the_best_of_all_assignments(tmp_path: Path) -> None:
-    from test_boundary import array_boundary, slow_f
+    from tests.evaluation.test_boundary import array_boundary, slow_f
 
     generator = np.random.default_rng(3)
     truth, predicted = objects(count=3), []

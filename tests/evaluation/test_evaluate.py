@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from evaluation_command import run, tiny_checkpoint
 
-from locater.evaluation.answering import answer
-from locater.evaluation.passes import plan_passes, shard
+from locater.evaluation.run.answering import answer
+from locater.evaluation.run.passes import plan_passes, shard
 from locater.inference.segmenter import Segmenter
 from locater.records import Sample, SampleInfo
 from locater.video.array_source import ArraySequence
+from tests.support.evaluation_command import run, tiny_checkpoint
 
 QUESTIONS = 9  # one of each kind
 FILES = ("results.json", "results.md", "per_sample.csv")
@@ -39,7 +39,7 @@ def whole(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("whole") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["locater", *arguments(checkpoint, out)])
-        from locater import cli
+        from locater.cli import app as cli
 
         with pytest.raises(SystemExit) as stop:
             cli.main()

@@ -1,18 +1,15 @@
 """Every dataset's official layout, small, goes through the same runner to the same kind of results."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from evaluation_command import tiny_checkpoint
 
-from locater.evaluation.evaluate import Asked, evaluate
-from locater.evaluation.processes import Place
+from locater.evaluation.run.evaluate import Asked, evaluate
+from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "datasets"))
-from making_datasets import (
+from tests.support.evaluation_command import tiny_checkpoint
+from tests.support.making_datasets import (
     Truth,
     make_a2d,
     make_authors_a2d_plus,

@@ -1,24 +1,21 @@
 """Flicker: nothing for whatever the truth does too, much for masks that come and go."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from evaluation_command import run, tiny_checkpoint
 
 from locater.datasets.davis import DavisSentences
-from locater.evaluation.flicker import Flicker, flicker
-from locater.evaluation.packed import PackedMask, compare
-from locater.evaluation.sample_score import FrameScore, SampleScore
-from locater.evaluation.summary import summarise
+from locater.evaluation.metrics.flicker import Flicker, flicker
+from locater.evaluation.metrics.packed_masks import PackedMask, compare
+from locater.evaluation.metrics.sample_score import FrameScore, SampleScore
+from locater.evaluation.metrics.summary import summarise
 from locater.records import Mask, SampleInfo
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "datasets"))
-from making_datasets import real_data
-from making_davis import make_davis
+from tests.support.evaluation_command import run, tiny_checkpoint
+from tests.support.making_datasets import real_data
+from tests.support.making_davis import make_davis
 
 STEADY = Flicker(0.0, 0.0)
 Wrong = Callable[[Mask], Mask]

@@ -1,7 +1,6 @@
 """`locater evaluate CHECKPOINT positions PACK`: who is right, swapped, silent or deaf, through the real runner."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,17 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from evaluation_command import run, tiny_checkpoint
 
-from locater.evaluation.evaluate import Asked, evaluate
-from locater.evaluation.processes import Place
+from locater.evaluation.run.evaluate import Asked, evaluate
+from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from locater.records import FrameResult, FrameSource, Mask, SampleInfo, VideoState
 from locater.worlds.composed import compose
 from locater.worlds.composed.position_world import PositionWorld
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "worlds" / "composed"))
-from composed_sources import SMALL, make_sources, small_pack
+from tests.support.composed_sources import SMALL, make_sources, small_pack
+from tests.support.evaluation_command import run, tiny_checkpoint
 
 COUNT = 6
 Rule = Callable[[PositionWorld, SampleInfo, int], Mask]

@@ -4,17 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import made_benchmarks
 import numpy as np
 import numpy.typing as npt
 import pytest
-from evaluation_command import run
 from PIL import Image
 
-from locater import rle
 from locater.errors import LocaterError
-from locater.evaluation.score import score
-from locater.evaluation.submission import binary_png
+from locater.evaluation.external.score import score
+from locater.evaluation.external.submission import binary_png
+from locater.io import rle
+from tests.support import made_benchmarks
+from tests.support.evaluation_command import run
 
 Mask = npt.NDArray[np.bool_]
 

@@ -6,16 +6,16 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import made_benchmarks
 import numpy as np
 import pytest
-from evaluation_command import run, tiny_checkpoint
 from PIL import Image
 
 from locater.errors import LocaterError
-from locater.evaluation.score import score
-from locater.evaluation.submission import binary_png, find_protocol, palette_png
-from locater.evaluation.submission_check import Expected, check_submission, read_expected
+from locater.evaluation.external.score import score
+from locater.evaluation.external.submission import binary_png, find_protocol, palette_png
+from locater.evaluation.external.submission_check import Expected, check_submission, read_expected
+from tests.support import made_benchmarks
+from tests.support.evaluation_command import run, tiny_checkpoint
 
 
 @pytest.fixture(scope="module")

@@ -1,21 +1,18 @@
 """A2D-S+ as the paper reports it: a built set through the command, the average, the groups by number of objects."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-from evaluation_command import run, tiny_checkpoint
 
 from locater.contrast.build import Asked, build
 from locater.datasets.catalog import open_dataset
-from locater.evaluation.counts import FrameCounts
-from locater.evaluation.report import as_markdown, results
-from locater.evaluation.sample_score import FrameScore, SampleScore
+from locater.evaluation.metrics.counts import FrameCounts
+from locater.evaluation.metrics.sample_score import FrameScore, SampleScore
+from locater.evaluation.report.tables import as_markdown, results
 from locater.records import SampleInfo
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contrast"))
-from making_contrasts import FakeLabeler, make_contrasting_a2d
+from tests.support.evaluation_command import run, tiny_checkpoint
+from tests.support.making_contrasts import FakeLabeler, make_contrasting_a2d
 
 
 def scored(subset: str, number: int, objects: int | None, overlap: int) -> SampleScore:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from locater.evaluation.counts import FrameCounts
-from locater.evaluation.exact import ExactMean
-from locater.evaluation.sample_score import FrameScore, SampleScore
-from locater.evaluation.summary import Summary, grouped, summarise
+from locater.evaluation.metrics.counts import FrameCounts
+from locater.evaluation.metrics.exact_mean import ExactMean
+from locater.evaluation.metrics.sample_score import FrameScore, SampleScore
+from locater.evaluation.metrics.summary import Summary, grouped, summarise
 from locater.records import SampleInfo
 
 

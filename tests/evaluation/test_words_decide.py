@@ -1,7 +1,6 @@
 """Right and wrong sentences and joined pairs, through the real runner: who listens, who does not, who says nothing."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,18 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from evaluation_command import run, tiny_checkpoint
 
 from locater.datasets.davis import DavisSentences, described_sequences
-from locater.evaluation.contrasts import CONTRASTS, WRONG, ContrastedDataset
-from locater.evaluation.evaluate import Asked, evaluate
-from locater.evaluation.processes import Place
+from locater.evaluation.run.contrasts import CONTRASTS, WRONG, ContrastedDataset
+from locater.evaluation.run.evaluate import Asked, evaluate
+from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from locater.records import Frame, FrameResult, FrameSource, Mask, Pixels, SampleInfo, VideoState
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "datasets"))
-from making_datasets import real_data
-from making_davis import FRAMES, UNSEEN, colour_of, make_davis, things_in, true_mask
+from tests.support.evaluation_command import run, tiny_checkpoint
+from tests.support.making_datasets import real_data
+from tests.support.making_davis import FRAMES, UNSEEN, colour_of, make_davis, things_in, true_mask
 
 Answer = Callable[[Pixels, str], Mask]
 SEQUENCE_OF = {

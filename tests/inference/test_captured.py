@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from locater.compute.cuda_graph import Captured, Replays, TensorFunction
 from locater.config import preset
-from locater.inference.captured import Captured, Replays, TensorFunction
+from locater.inference.async_results import packed, unpacked
 from locater.inference.chunks import Chunks, Plan
-from locater.inference.lowered import lowered
-from locater.inference.pending import packed, unpacked
 from locater.inference.segmenter import Segmenter, chunk_frames_of
 from locater.model.build import build
+from locater.model.cast_model import lowered
 from locater.model.locater import Locater
 
 WORDS = ["a", "dog", "left", "on", "right", "the"]

@@ -12,9 +12,9 @@ from locater.errors import LocaterError
 from locater.inference.demo import DemoClip, clip_for, demo_clip
 from locater.records import Pixels
 from locater.video.reader import open_source
-from locater.worlds.composed.demo_pictures import CAT, CUP, WALL
-from locater.worlds.composed.make_demo_clip import make_clip
 from locater.worlds.seeds import KINDS
+from tools.demo_pictures import CAT, CUP, WALL
+from tools.make_demo_clip import make_clip
 
 SIZE_LIMIT = 600_000  # bytes
 

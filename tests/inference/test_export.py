@@ -14,12 +14,12 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from locater import cli
+from locater.cli import app as cli
 from locater.config import preset
 from locater.errors import LocaterError
-from locater.inference import export as exporting
-from locater.inference.exported import ExportedModel
-from locater.inference.graphs import graphs_of
+from locater.export import onnx_files as exporting
+from locater.export.graphs import graphs_of
+from locater.export.runtime import ExportedModel
 from locater.inference.segmenter import Segmenter
 from locater.model.build import build
 from locater.model.checkpoint import save_pretrained

@@ -29,7 +29,7 @@ import json, sys
 from pathlib import Path
 import psutil, torch
 import locater
-from locater.files import atomic_entries
+from locater.io.atomic import atomic_entries
 from locater.video.reader import open_source
 from locater.video.writer import open_writers
 

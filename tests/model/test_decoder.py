@@ -1,10 +1,10 @@
 """The referring decoder against Eq. 9 to 11."""
 
 import torch
-from made_words import words_of
 from torch.nn import functional as F
 
 from locater.model.decoder import FineUpsampler, PatchReadout, QueryEmbedding, ReferringDecoder, presence
+from tests.support.made_words import words_of
 
 
 def test_visual_query_is_eq_9_and_10() -> None:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from locater.inference.captured import Captured
-from locater.model import fused_write as fused
+from locater.compute.cuda_graph import Captured
 from locater.model import memory
-from locater.model.fused_write import can_fuse, fused_write
+from locater.model.kernels import fused_write as fused
+from locater.model.kernels.fused_write import can_fuse, fused_write
 from locater.model.memory import WriteController, WriteRule
 
 needs_gpu = pytest.mark.skipif(
@@ -104,7 +104,7 @@ def test_a_cpu_writes_without_triton() -> None:
         "from locater.model.memory import WriteController\n"
         "with torch.no_grad():\n"
         "    WriteController(16, 'paper', 1)(torch.randn(1, 4, 32), torch.randn(32, 16), torch.randn(1, 3, 16))\n"
-        "assert not {'triton', 'locater.model.write_kernels'} & set(sys.modules)\n"
+        "assert not {'triton', 'locater.model.kernels.write_kernels'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 

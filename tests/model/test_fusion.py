@@ -5,11 +5,11 @@ from typing import Literal
 
 import pytest
 import torch
-from made_words import words_of
 from torch import nn
 
 from locater.model.fusion import AuxiliaryHeads, ChannelNorm, Concatenation, CrossModalityEncoder, FusionModule
 from locater.model.transformer import EncoderBlock, attend, attend_by_products
+from tests.support.made_words import words_of
 
 
 def reference_layer(block: EncoderBlock, width: int, heads: int, norm: str) -> nn.TransformerEncoderLayer:

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from made_words import words_of
 from torch.nn import functional as F
 
-from locater.colour_names import COLOUR_WORDS
 from locater.config import preset
 from locater.model.build import build
 from locater.model.checkpoint import from_pretrained, save_pretrained
@@ -16,7 +14,9 @@ from locater.model.locater import Locater
 from locater.model.recognition import COLOUR_WEIGHT, COLOURS, Recognition
 from locater.model.visual.efficientnet import EfficientNetLite
 from locater.model.visual.recogniser import class_names
+from locater.text.colour_names import COLOUR_WORDS
 from locater.text.table import WordTable
+from tests.support.made_words import words_of
 
 LISTED = ("the", "flamingo", "goldfish", "tench", "car", "red", "grey")
 

@@ -216,8 +216,8 @@ def test_a_table_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 def test_the_encoder_is_exported_as_it_is(model: Locater, tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
-    from locater.inference.export import write_graph
-    from locater.inference.graphs import graphs_of
+    from locater.export.graphs import graphs_of
+    from locater.export.onnx_files import write_graph
 
     graph = graphs_of(model)[0]
     example = model.read(["the dog"])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from locater import cli
+from locater.cli import app as cli
 from locater.datasets.a2d import read_sentences
 from locater.errors import LocaterError
 from locater.text.roles import Role, RoleLabeler, RolePhrase, SentenceRoles, open_labeler

@@ -7,8 +7,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from locater.errors import LocaterError
-from locater.text.make_table import choose_words, main, principal
 from locater.text.table import WordTable, pack_words, unpack_words
+from tools.make_table import choose_words, main, principal
 
 WORDS = ("dog", "héron", "t-shirt")
 
@@ -59,7 +59,7 @@ def test_a_damaged_table_is_one_sentence_that_says_what_to_do(tmp_path: Path, da
 
 def test_words_are_headwords_by_frequency_and_then_those_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("lemminflect")
-    monkeypatch.setattr("locater.text.make_table.ALWAYS", 2)
+    monkeypatch.setattr("tools.make_table.ALWAYS", 2)
     common = ["the", ",", "dogs", "dog", "building", "puppies", "puppy", "geese", "zorblax", "cat"]
     # "building" is a headword of its own, "geese" has no rule; plain plurals and what no dictionary has are left out.
     assert choose_words(common, 6, ["cat", "héron"]) == [

@@ -11,9 +11,7 @@ from locater.config import parse_changes, preset
 from locater.errors import LocaterError
 from locater.model.build import build
 from locater.training.ablation import TABLES, Row, RowScores, as_csv, as_markdown, run_table
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "datasets"))
-from making_datasets import make_a2d
+from tests.support.making_datasets import make_a2d
 
 ROWS = [(table, row) for table, rows in TABLES.items() for row in rows]
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from locater.records import Batch, Tokens
-from locater.training.ahead import BatchesAhead
+from locater.training.prefetch import BatchesAhead
 
 
 def test_batches_come_in_order_whether_or_not_somebody_looks_ahead() -> None:

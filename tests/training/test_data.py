@@ -3,10 +3,10 @@ import torch
 
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
-from locater.training.data import first_number, mirrored, training_plans
-from locater.training.shapes_data import ShapesData
-from locater.training.sources import open_data
-from locater.worlds.doings import DOINGS
+from locater.training.data.batches import first_number, mirrored, training_plans
+from locater.training.data.shapes import ShapesData
+from locater.training.data.sources import open_data
+from locater.worlds.motion_targets import DOINGS
 
 
 def data(**changes: object) -> ShapesData:

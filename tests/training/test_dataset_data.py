@@ -1,6 +1,5 @@
 """Training on annotated datasets, over their official layouts made small."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,12 +12,10 @@ from locater.datasets.catalog import open_dataset
 from locater.errors import LocaterError
 from locater.records import Frame
 from locater.training.command import train_preset
-from locater.training.data import training_plans
-from locater.training.dataset_data import DatasetData
-from locater.training.sources import open_data
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "datasets"))
-from making_datasets import Truth, make_a2d, make_folder, make_refer_youtube_vos
+from locater.training.data.batches import training_plans
+from locater.training.data.dataset_clips import DatasetData
+from locater.training.data.sources import open_data
+from tests.support.making_datasets import Truth, make_a2d, make_folder, make_refer_youtube_vos
 
 CONFIG = TrainingConfig(batch_size=2, clip_frames=3, global_frames=2, clip_strides=(1, 2))
 

@@ -96,7 +96,7 @@ def test_loss_falls_and_a_killed_run_resumes_to_identical_weights(tmp_path: Path
 def test_a_wrong_call_is_one_sentence(
     arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from locater import cli
+    from locater.cli import app as cli
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["locater", *arguments])

@@ -12,8 +12,8 @@ from locater.config import TrainingConfig, preset
 from locater.errors import LocaterError
 from locater.model.build import build
 from locater.training.command import with_vocabulary
+from locater.training.data.shapes import ShapesData
 from locater.training.losses import clip_loss
-from locater.training.shapes_data import ShapesData
 from locater.training.trainer import Trainer
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from making_videos import moving_masks, picture
 from PIL import Image
 
 from locater.video.overlay import DAVIS_PALETTE, ContactSheet, clock_text, colour_of, draw
+from tests.support.making_videos import moving_masks, picture
 
 
 def test_palette_is_the_standard_one() -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from making_videos import picture, with_matrix, write_sound, write_video
 from PIL import Image
 
 from locater.errors import LocaterError
 from locater.records import FrameSource, Pixels
 from locater.video.file_source import VideoFile
 from locater.video.reader import open_source
+from tests.support.making_videos import picture, with_matrix, write_sound, write_video
 
 
 def redness(pixels: Pixels) -> list[list[bool]]:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from making_videos import picture
 from PIL import Image
 
 from locater.video.transforms import frames_to_tensor, resize_soft
+from tests.support.making_videos import picture
 
 
 @pytest.mark.parametrize(("width", "height", "size"), [(96, 64, 32), (33, 57, 48), (400, 300, 64), (20, 20, 20)])

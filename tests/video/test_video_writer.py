@@ -8,17 +8,17 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
-from making_videos import moving_masks, picture, result
 from PIL import Image
 from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 
 from locater.errors import LocaterError
-from locater.files import atomic_entries
+from locater.io.atomic import atomic_entries
 from locater.records import VideoInfo
 from locater.video.overlay import DAVIS_PALETTE, draw
 from locater.video.reader import open_source
 from locater.video.writer import CocoWriter, OverlayWriter, PaletteWriter, SheetWriter, open_writers
+from tests.support.making_videos import moving_masks, picture, result
 
 INFO = VideoInfo("clip.mp4", 96, 64, frames_per_second=24.0)
 NAMES = ("the left box", "the right box — 右")
@@ -182,9 +182,9 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from making_videos import moving_masks, result
+from tests.support.making_videos import moving_masks, result
 from locater.errors import LocaterError
-from locater.files import atomic_entries
+from locater.io.atomic import atomic_entries
 from locater.records import VideoInfo
 from locater.video.writer import open_writers
 
@@ -234,7 +234,7 @@ for name, limit in [("png", 100), ("rle", 5000), ("sheet", 30000)]:
 
 def test_full_disk_is_said_and_nothing_is_left(tmp_path: Path) -> None:
     """The system itself refuses to let the file grow, as a full disk does; the overlay also one byte before its end."""
-    tests = str(Path(__file__).parent)
+    tests = str(Path(__file__).parents[2])
     run = subprocess.run(
         [sys.executable, "-c", FULL_DISK, tests], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )

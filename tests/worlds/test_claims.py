@@ -4,9 +4,9 @@ from random import Random
 
 import numpy as np
 
-from locater.worlds.cast import Cast, Event
 from locater.worlds.claims import Claim, Description, Looks, is_absent, is_unique, judge
 from locater.worlds.grammar import Lexicon, say
+from locater.worlds.scene_objects import Cast, Event
 from locater.worlds.sentences import Alternatives, absent_description, true_descriptions, unique_description
 
 FRAMES = 16

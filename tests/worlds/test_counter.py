@@ -6,7 +6,7 @@ from random import Random
 import torch
 
 from locater.worlds.claims import is_unique, judge
-from locater.worlds.counter import _others, questions_to
+from locater.worlds.extra_questions import _others, questions_to
 from locater.worlds.seeds import KINDS, video_seed
 from locater.worlds.shapes import LEXICON, draw_batch, plan_batch
 from locater.worlds.shapes.scene import sample_scene

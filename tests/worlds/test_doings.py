@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from locater.worlds.claims import LATE_EVENTS, judge_event, judge_motion
-from locater.worlds.doings import DOINGS, EVENT, MIRROR_ORDER, doings
+from locater.worlds.motion_targets import DOINGS, EVENT, MIRROR_ORDER, doings
 from locater.worlds.seeds import video_seed
 from locater.worlds.shapes import draw_batch, plan_batch
 from locater.worlds.shapes.scene import sample_scene

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from locater.errors import LocaterError
-from locater.worlds.cast import EARLY_END, LATE_START
 from locater.worlds.claims import is_absent, is_unique, judge
 from locater.worlds.grammar import MOST_WORDS
+from locater.worlds.scene_objects import EARLY_END, LATE_START
 from locater.worlds.shapes import (
     HELD_OUT_PAIRS,
     KINDS,

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from locater.bench import cpu, end_to_end, expressions, fps, length, memory, peers, precision
-from locater.bench.asked import Asked
-from locater.bench.report import Report
+from locater.bench.harness.report import Report
+from locater.bench.harness.request import Asked
+from locater.bench.suites import cpu, end_to_end, expressions, fps, length, memory, peers, precision
 from locater.errors import LocaterError
 
 ALL = "all"

@@ -16,7 +16,7 @@ from locater.contrast.plan import Plan, plan
 from locater.contrast.sequence import ORDERS, SUBSETS, Task, is_query_first, tasks_of, write_sequence
 from locater.contrast.statistics import Counts, count_joined, count_several, statistics_json, statistics_markdown
 from locater.errors import LocaterError
-from locater.files import atomic_path, claim_folder
+from locater.io.atomic import atomic_path, claim_folder
 from locater.records import Dataset
 from locater.text.roles import RoleLabeler
 

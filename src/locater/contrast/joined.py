@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from locater.contrast.joining import BrokenSourceError, Half, Joint, OneAfterTheOther, SideBySide, fitted_width
-from locater.datasets.lazy import LazyMasks, MaskFile
+from locater.datasets.reading.lazy import LazyMasks, MaskFile
 from locater.errors import LocaterError
 from locater.records import Frame, Mask, Sample, SampleInfo, VideoInfo
 from locater.video.array_source import check_stride

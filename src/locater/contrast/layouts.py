@@ -17,7 +17,7 @@ import torch
 from PIL import Image
 
 from locater.errors import LocaterError
-from locater.files import atomic_entries, atomic_folder, atomic_path
+from locater.io.atomic import atomic_entries, atomic_folder, atomic_path
 from locater.records import Frame, Mask
 from locater.video.mp4 import Mp4File
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from locater import rle
 from locater.contrast.joining import (
     Alone,
     BrokenSourceError,
@@ -25,6 +24,7 @@ from locater.contrast.names import file_names
 from locater.contrast.pairing import Described
 from locater.contrast.plan import Pair, Plan, pair_json, roles_json, source_json
 from locater.errors import LocaterError
+from locater.io import rle
 from locater.records import Dataset, Mask, Sample
 
 SUBSETS = ("M", "S", "T")

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from locater.datasets.annotated import Figures
-from locater.datasets.coco_masks import decode_segmentation
-from locater.datasets.extras import data_library
-from locater.datasets.inspection import video_problems
-from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
-from locater.datasets.picture_sequence import need_folder
-from locater.datasets.reading import as_published, find, need, one_line, read_json, read_lines, read_rows
+from locater.datasets.inspect.problems import video_problems
+from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.picture_sequence import need_folder
 from locater.errors import LocaterError
+from locater.io.coco_masks import decode_segmentation
+from locater.io.extras import data_library
+from locater.io.text_files import as_published, find, need, one_line, read_json, read_lines, read_rows
 from locater.records import FrameSource, Mask, Sample, SampleInfo
 from locater.video.file_source import VideoFile
 

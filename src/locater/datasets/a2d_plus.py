@@ -14,11 +14,11 @@ import torch
 
 from locater.datasets.annotated import AnnotatedDataset, Figures
 from locater.datasets.folder import TABLES, FolderDataset, read_table
-from locater.datasets.inspection import sample_problems
-from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
-from locater.datasets.picture_sequence import PictureSequence, need_folder
-from locater.datasets.reading import as_published, find, need, one_line, read_json
+from locater.datasets.inspect.problems import sample_problems
+from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.picture_sequence import PictureSequence, need_folder
 from locater.errors import LocaterError
+from locater.io.text_files import as_published, find, need, one_line, read_json
 from locater.records import FrameSource, Mask, Sample, SampleInfo
 from locater.video.reader import DEFAULT_FRAMES_PER_SECOND
 

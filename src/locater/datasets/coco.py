@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from locater.datasets.annotated import Figures
-from locater.datasets.coco_masks import decode_segmentation
-from locater.datasets.inspection import sample_problems
-from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
-from locater.datasets.picture_sequence import PictureSequence, need_folder
-from locater.datasets.reading import as_published, need, read_json
+from locater.datasets.inspect.problems import sample_problems
+from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.picture_sequence import PictureSequence, need_folder
+from locater.io.coco_masks import decode_segmentation
+from locater.io.text_files import as_published, need, read_json
 from locater.records import FrameSource, Mask, Sample, SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {  # photographs with at least one object

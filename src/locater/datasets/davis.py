@@ -14,11 +14,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspection import sample_problems
-from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
-from locater.datasets.mask_pictures import binary_mask_file
-from locater.datasets.picture_sequence import PictureSequence, need_folder, pictures_in
-from locater.datasets.reading import need
+from locater.datasets.inspect.problems import sample_problems
+from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.mask_pictures import binary_mask_file
+from locater.datasets.reading.picture_sequence import PictureSequence, need_folder, pictures_in
+from locater.io.text_files import need
 from locater.records import Sample, SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {"train": {"videos": 30, "sentences": 90}}

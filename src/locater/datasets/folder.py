@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspection import video_problems
-from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
-from locater.datasets.mask_pictures import binary_mask_file, palette_mask_file
-from locater.datasets.picture_sequence import PictureSequence, need_folder, pictures_in
-from locater.datasets.reading import as_published, find, need, one_line, read_text
+from locater.datasets.inspect.problems import video_problems
+from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.mask_pictures import binary_mask_file, palette_mask_file
+from locater.datasets.reading.picture_sequence import PictureSequence, need_folder, pictures_in
 from locater.errors import LocaterError
+from locater.io.text_files import as_published, find, need, one_line, read_text
 from locater.records import FrameSource, Mask, Sample, SampleInfo
 from locater.video.file_source import VideoFile
 from locater.video.reader import DEFAULT_FRAMES_PER_SECOND

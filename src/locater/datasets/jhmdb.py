@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from locater.datasets.annotated import Figures
-from locater.datasets.extras import data_library
-from locater.datasets.inspection import sample_problems
-from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
-from locater.datasets.picture_sequence import PictureSequence, need_folder, pictures_in
-from locater.datasets.reading import as_published, find, need, one_line, read_json, read_rows
+from locater.datasets.inspect.problems import sample_problems
+from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.picture_sequence import PictureSequence, need_folder, pictures_in
 from locater.errors import LocaterError
+from locater.io.extras import data_library
+from locater.io.text_files import as_published, find, need, one_line, read_json, read_rows
 from locater.records import FrameSource, Mask, Sample, SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {"test": {"videos": 928, "sentences": 928, "masks": 2784}}

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from locater.datasets.annotated import Figures
-from locater.datasets.coco_masks import decode_segmentation
-from locater.datasets.inspection import sample_problems
-from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
-from locater.datasets.meta_expressions import DescribedVideo, read_meta_expressions
-from locater.datasets.picture_sequence import PictureSequence
-from locater.datasets.reading import find, need, read_json
+from locater.datasets.inspect.problems import sample_problems
+from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.meta_expressions import DescribedVideo, read_meta_expressions
+from locater.datasets.reading.picture_sequence import PictureSequence
 from locater.errors import LocaterError
+from locater.io.coco_masks import decode_segmentation
+from locater.io.text_files import find, need, read_json
 from locater.records import FrameSource, Mask, Sample, SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {  # the first and the second release

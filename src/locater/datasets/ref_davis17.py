@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspection import sample_problems
-from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
-from locater.datasets.mask_pictures import palette_mask_file
-from locater.datasets.picture_sequence import PictureSequence, need_folder, pictures_in
-from locater.datasets.reading import as_published, find, need, one_line, read_lines
+from locater.datasets.inspect.problems import sample_problems
+from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.mask_pictures import palette_mask_file
+from locater.datasets.reading.picture_sequence import PictureSequence, need_folder, pictures_in
 from locater.errors import LocaterError
+from locater.io.text_files import as_published, find, need, one_line, read_lines
 from locater.records import FrameSource, Sample, SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {

@@ -8,11 +8,11 @@ from typing import Any
 
 from locater.datasets.annotated import Figures
 from locater.datasets.coco import CocoIndex, read_coco, union
-from locater.datasets.inspection import sample_problems
-from locater.datasets.lazy import LazyMasks, LazySource, MaskFile
-from locater.datasets.picture_sequence import PictureSequence, need_folder
-from locater.datasets.reading import as_published, find, need, one_line, read_json
+from locater.datasets.inspect.problems import sample_problems
+from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.picture_sequence import PictureSequence, need_folder
 from locater.errors import LocaterError
+from locater.io.text_files import as_published, find, need, one_line, read_json
 from locater.records import FrameSource, Sample, SampleInfo
 
 PUBLISHED_REFCOCO: Mapping[str, Figures] = {
@@ -124,6 +124,6 @@ def _find_refs(folder: Path, split_by: Sequence[str]) -> Path:
     if pickled is not None:
         raise LocaterError(
             f"{pickled} is a pickle, which could run code; turn it into JSON once, safely, with: "
-            f"python -m locater.datasets.plain_pickle '{pickled}'"
+            f"python -m tools.plain_pickle '{pickled}'"
         )
     raise LocaterError(f"{folder / f'refs({split_by[0]}).json'} is missing; docs/datasets.md says how to make it.")

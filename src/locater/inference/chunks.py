@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from locater.inference.captured import Replays, captured_in_one_pool
+from locater.compute.cuda_graph import Replays, captured_in_one_pool
 from locater.model.locater import Locater
 from locater.records import Tokens, VideoState, Words
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from locater import rle
-from locater.files import atomic_path
+from locater.io import rle
+from locater.io.atomic import atomic_path
 from locater.records import FrameResult, Mask
 from locater.video.mp4 import Mp4File
 from locater.worlds.shapes import Question, ShapesWorld, video_seed

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from locater.errors import LocaterError
+from locater.inference.async_results import PendingResults
 from locater.inference.chunks import Chunks, Plan
-from locater.inference.lowered import lowered
-from locater.inference.pending import PendingResults
 from locater.model import checkpoint
+from locater.model.cast_model import lowered
 from locater.model.locater import Locater
 from locater.records import Frame, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
 from locater.video.reader import open_source

@@ -9,10 +9,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from locater.compute.int8 import in_eight_bits, out_of_eight_bits
 from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, parse_config, preset_names
-from locater.eight_bits import in_eight_bits, out_of_eight_bits
 from locater.errors import LocaterError
-from locater.files import atomic_entries
+from locater.io.atomic import atomic_entries
 from locater.model.build import assemble, empty_text
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder

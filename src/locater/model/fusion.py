@@ -32,7 +32,7 @@ class ChannelNorm(nn.Module):
     """Each channel with mean 0 and size 1 over all data, by running statistics at inference.
 
     The memory sends a patch to the cells most like it, so V must tell patches apart. After a LayerNorm a trained V is
-    mostly one vector that all patches of all videos share (benchmarks/memory_use.py), and all crowd into a few cells.
+    mostly one vector that all patches of all videos share (experiments/memory_use.py), and all crowd into a few cells.
     """
 
     def __init__(self, width: int) -> None:

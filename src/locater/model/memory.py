@@ -20,7 +20,7 @@ from einops import rearrange, repeat
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from locater.model.fused_write import can_fuse, fused_write
+from locater.model.kernels.fused_write import can_fuse, fused_write
 from locater.model.place import PlaceEmbedding
 from locater.model.transformer import attend
 

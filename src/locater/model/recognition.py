@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from locater.colour_names import COLOUR_WORDS
 from locater.records import Words
+from locater.text.colour_names import COLOUR_WORDS
 
 COLOURS = len(COLOUR_WORDS)
 COLOUR_WEIGHT = 1.5  # at the start: chosen on networks that were trained without colours (docs/default.md)

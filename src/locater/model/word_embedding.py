@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from locater.colour_names import COLOUR_WORDS, SAME_COLOURS
-from locater.eight_bits import from_codes
+from locater.compute.int8 import from_codes
 from locater.errors import LocaterError
+from locater.text.colour_names import COLOUR_WORDS, SAME_COLOURS
 from locater.text.table import WordTable, pack_words, unpack_words
 from locater.text.words import ForgivingVocabulary, Vocabulary, split_words
 

@@ -10,9 +10,9 @@ from safetensors.torch import load_file
 from safetensors.torch import save as safetensors_bytes
 from torch import Tensor
 
-from locater.eight_bits import from_codes, scales_of, to_codes
+from locater.compute.int8 import from_codes, scales_of, to_codes
 from locater.errors import LocaterError
-from locater.files import atomic_path
+from locater.io.atomic import atomic_path
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class WordTable:
     @classmethod
     def load(cls, path: str | Path) -> "WordTable":
         """The table that `save` wrote."""
-        make = "make one with python -m locater.text.make_table"
+        make = "make one with python -m tools.make_table"
         if not Path(path).is_file():
             raise LocaterError(f"There is no word table {path}; {make}.")
         try:

@@ -17,10 +17,10 @@ import torch
 
 from locater.config import parse_changes, training_stages
 from locater.errors import LocaterError
-from locater.files import atomic_path, claim_folder
+from locater.io.atomic import atomic_path, claim_folder
 from locater.model.checkpoint import from_pretrained
 from locater.training.command import size_in_training
-from locater.training.sources import open_data
+from locater.training.data.sources import open_data
 from locater.training.validation import validate
 
 CAPACITIES = (0.0, 1.0, 1.5, 2.0, 3.0)

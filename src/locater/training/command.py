@@ -8,7 +8,7 @@ from locater.errors import LocaterError
 from locater.model.build import build
 from locater.model.checkpoint import WEIGHTS, load_to_go_on, load_what_fits
 from locater.text.words import Vocabulary
-from locater.training.sources import open_data
+from locater.training.data.sources import open_data
 from locater.training.trainer import Progress, Trainer
 
 

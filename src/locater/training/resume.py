@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from locater.files import atomic_folder
+from locater.io.atomic import atomic_folder
 
 _FOLDER = "state-{:08d}"
 

@@ -21,12 +21,12 @@ from locater.model.memory import MaskEmbedding, WriteController
 from locater.model.transformer import EncoderBlock
 from locater.model.visual.early_stem import EarlyStem
 from locater.records import Batch, Tokens
-from locater.training.ahead import BatchesAhead
-from locater.training.average import WeightAverage
-from locater.training.data import TrainingData, mirrored, training_plans
-from locater.training.graph import GraphedLosses
+from locater.training.data.batches import TrainingData, mirrored, training_plans
+from locater.training.graphed_step import GraphedLosses
 from locater.training.losses import clip_loss
+from locater.training.moving_average import WeightAverage
 from locater.training.optimizer import freeze, make_optimizer, polynomial, skip_unless_finite
+from locater.training.prefetch import BatchesAhead
 from locater.training.resume import load_state, save_state
 from locater.training.validation import save_pictures, validate
 

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from PIL import Image
 
-from locater.evaluation.overlap import iou
-from locater.inference.pending import THRESHOLD
+from locater.inference.async_results import THRESHOLD
 from locater.model.locater import Locater
 from locater.records import Batch
-from locater.training.data import TrainingData
+from locater.training.data.batches import TrainingData
+from locater.video.overlap import iou
 from locater.video.overlay import draw
 from locater.video.transforms import resize_soft
 

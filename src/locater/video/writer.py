@@ -15,8 +15,8 @@ from typing import IO, Protocol, Self
 import numpy as np
 from PIL import Image
 
-from locater import rle
 from locater.errors import LocaterError
+from locater.io import rle
 from locater.records import FrameResult, Mask, Pixels, VideoInfo
 from locater.video.mp4 import Mp4File
 from locater.video.overlay import DAVIS_PALETTE, ContactSheet, draw

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from locater.worlds.cast import Cast
+from locater.worlds.scene_objects import Cast
 
 Verdict = npt.NDArray[np.int8]  # (N,)
 Bools = npt.NDArray[np.bool_]

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from locater.worlds.cast import Array
+from locater.worlds.scene_objects import Array
 
 
 def draw_light(rng: Random, time: Array) -> npt.NDArray[np.float32]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from locater.worlds.cast import Array, Event
+from locater.worlds.scene_objects import Array, Event
 
 JUMP_HEIGHT = 0.17
 FALL_DEPTH = 0.30

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from locater.worlds.cast import Cast
 from locater.worlds.claims import (
     BIG_RADIUS,
     EARLY_EVENTS,
@@ -20,6 +19,7 @@ from locater.worlds.claims import (
     is_unique,
     judge,
 )
+from locater.worlds.scene_objects import Cast
 
 # Which of an object's looks are said: noun, class (a broader noun, where there is one), colour, texture, size.
 Attributes = tuple[str, ...]

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Protocol
 
-from locater.worlds.cast import Event
 from locater.worlds.claims import DIRECTIONS, EARLY_EVENTS, LATE_EVENTS, RELATIONS, SUPERLATIVE_PLACES, Claim, Looks
 from locater.worlds.motion import OUTER_RADIUS, ROOM, Actor
 from locater.worlds.placing import CrowdedError, fits, is_free, place, place_twins_first
+from locater.worlds.scene_objects import Event
 from locater.worlds.sentences import Attributes
 
 Room = tuple[float, float, float, float]

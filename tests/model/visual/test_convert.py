@@ -7,15 +7,15 @@ import onnx
 import pytest
 import torch
 from onnx import helper, numpy_helper
-from packaged import wheel
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from locater.errors import LocaterError
-from locater.model.visual.convert import convert, dinov2_tensors
 from locater.model.visual.encoder import IMAGENET_STATISTICS
 from locater.model.visual.pretrained import load_pretrained
 from locater.model.visual.vit import VisionTransformer
+from tests.support.packaged import wheel
+from tools.convert import convert, dinov2_tensors
 
 WIDTH = 12
 LAYER = "backbone.encoder.layer.0"

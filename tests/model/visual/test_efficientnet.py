@@ -10,8 +10,6 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from packaged import wheel
-from randomised import randomise
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -26,6 +24,8 @@ from locater.model.visual.efficientnet import (
 )
 from locater.model.visual.fixed_norm import FixedBatchNorm
 from locater.model.visual.pretrained import load_pretrained
+from tests.support.packaged import wheel
+from tests.support.randomised import randomise
 
 
 @pytest.fixture(autouse=True, scope="module")

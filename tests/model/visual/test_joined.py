@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import save_file
-from test_tiny_vit import mobile_sam_weights
-from test_visual_pretrained import lite0_weights
 
-from locater.colour_names import COLOUR_WORDS
 from locater.config import JoinedConfig, preset
 from locater.errors import LocaterError
 from locater.model.build import build
@@ -18,6 +15,9 @@ from locater.model.visual.efficientnet import EfficientNetLite
 from locater.model.visual.joined import JoinedEncoder
 from locater.model.visual.tiny_vit import TinyViT
 from locater.model.visual.vit import VisionTransformer
+from locater.text.colour_names import COLOUR_WORDS
+from tests.model.visual.test_tiny_vit import mobile_sam_weights
+from tests.model.visual.test_visual_pretrained import lite0_weights
 
 LITE: dict[str, Any] = {"kind": "efficientnet_lite", "deep": True}
 TINY: dict[str, Any] = {"kind": "tiny_vit"}

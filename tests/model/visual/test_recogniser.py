@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from packaged import wheel
-from randomised import randomise
 from safetensors.torch import save_file
 
 from locater.model.recognition import COLOURS
 from locater.model.visual.efficientnet import LITE_STATISTICS, EfficientNetLite
 from locater.model.visual.pretrained import load_pretrained
 from locater.model.visual.recogniser import CLASSES, UNKNOWN, Recogniser, class_names
+from tests.support.packaged import wheel
+from tests.support.randomised import randomise
 
 
 def sure_recogniser() -> Recogniser:

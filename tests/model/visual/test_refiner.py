@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 import torch
-from packaged import wheel
-from randomised import randomise
 from torch import Tensor
 
-from locater.model.visual.convert import convert
 from locater.model.visual.pretrained import load_pretrained
 from locater.model.visual.refiner import Refiner, box_around
+from tests.support.packaged import wheel
+from tests.support.randomised import randomise
+from tools.convert import convert
 
 FRAMES = torch.rand(1, 2, 3, 32, 48, generator=torch.Generator().manual_seed(0))
 

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from packaged import wheel
-from randomised import randomise
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from locater.errors import LocaterError
-from locater.model.visual.convert import convert
 from locater.model.visual.encoder import IMAGENET_STATISTICS
 from locater.model.visual.fixed_norm import FixedBatchNorm
 from locater.model.visual.pretrained import load_pretrained
 from locater.model.visual.tiny_vit import ConvBlock, Merging, TinyViT, WindowAttention, WindowBlock
+from tests.support.packaged import wheel
+from tests.support.randomised import randomise
+from tools.convert import convert
 
 # ---- Its definition --------------------------------------------------------------------------------------------------
 

@@ -190,7 +190,7 @@ def test_another_kind_of_network_is_refused(tmp_path: Path) -> None:
 def test_pickles_are_refused_unread(suffix: str, tmp_path: Path) -> None:
     message = refusal(tiny(), tmp_path / f"weights{suffix}")
 
-    assert "convert it with python -m locater.model.visual.convert" in message
+    assert "convert it with python -m tools.convert" in message
 
 
 def test_a_pickle_under_another_name_is_refused(tmp_path: Path) -> None:

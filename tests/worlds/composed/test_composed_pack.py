@@ -7,7 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from composed_sources import (
+
+from locater.cli.app import main
+from locater.errors import LocaterError
+from locater.worlds.composed import Pack, Sources, compose
+from locater.worlds.composed.pack.colours import name_colour
+from locater.worlds.composed.pack.cutouts import cut_out, largest_piece, on_border
+from locater.worlds.composed.pack.nouns import Nouns, broader_nouns, is_fit, nouns_of_photograph
+from locater.worlds.composed.pack.pack import split_of
+from locater.worlds.composed.pack.sources import decode_segmentation, masked_pictures
+from tests.support.composed_sources import (
     PAINT,
     SMALL,
     make_backgrounds,
@@ -17,15 +26,6 @@ from composed_sources import (
     make_sprites,
     small_pack,
 )
-
-from locater.cli import main
-from locater.errors import LocaterError
-from locater.worlds.composed import Pack, Sources, compose
-from locater.worlds.composed.colours import name_colour
-from locater.worlds.composed.cutouts import cut_out, largest_piece, on_border
-from locater.worlds.composed.nouns import Nouns, broader_nouns, is_fit, nouns_of_photograph
-from locater.worlds.composed.pack import split_of
-from locater.worlds.composed.sources import decode_segmentation, masked_pictures
 
 
 def test_colours_are_named_from_pixels_and_not_when_mixed() -> None:

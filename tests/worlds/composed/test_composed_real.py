@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from locater.worlds.composed import ComposedWorld, Limits, Sources, compose
-from locater.worlds.composed.scene import check
+from locater.worlds.composed.scene.scene import check
 from locater.worlds.seeds import KINDS, video_seed
 
 DATA = Path(os.environ.get("LOCATER_DATA", Path(__file__).parents[4] / "shared" / "data"))

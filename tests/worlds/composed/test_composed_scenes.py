@@ -9,21 +9,21 @@ from random import Random
 import numpy as np
 import pytest
 import torch
-from composed_sources import small_pack
 
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.records import Mask
-from locater.training.composed_data import ComposedData
-from locater.training.sources import open_data
+from locater.training.data.composed import ComposedData
+from locater.training.data.sources import open_data
 from locater.worlds.claims import Description, Looks, is_absent, judge
 from locater.worlds.composed import ComposedVideo, ComposedWorld, Scene, Studio, Textures, draw_batch, plan_batch
-from locater.worlds.composed.asides import asides_for
-from locater.worlds.composed.nouns import Nouns
-from locater.worlds.composed.render import render
-from locater.worlds.composed.scene import check
+from locater.worlds.composed.draw.render import render
+from locater.worlds.composed.pack.nouns import Nouns
+from locater.worlds.composed.scene.distractor_phrases import asides_for
+from locater.worlds.composed.scene.scene import check
 from locater.worlds.grammar import CLAIMS, EVENTS, MOST_WORDS, SIZES, TIMES, Pattern, say
 from locater.worlds.seeds import KINDS, video_seed
+from tests.support.composed_sources import small_pack
 
 SIZE = 48
 

@@ -4,13 +4,13 @@ from collections import Counter
 
 import numpy as np
 import torch
-from composed_sources import small_pack
 
 from locater.worlds.composed import ComposedWorld, Scene, Studio
-from locater.worlds.composed.colours import COLOURS, name_colour
-from locater.worlds.composed.dyes import DYE_WORDS, DYES, dyed, upper_body
-from locater.worlds.composed.nouns import is_person
+from locater.worlds.composed.pack.colours import COLOURS, name_colour
+from locater.worlds.composed.pack.nouns import is_person
+from locater.worlds.composed.scene.dyes import DYE_WORDS, DYES, dyed, upper_body
 from locater.worlds.seeds import video_seed
+from tests.support.composed_sources import small_pack
 
 
 def scenes(kind: str, count: int) -> list[Scene]:

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from photo_sources import draw_photograph, make_model, make_photographs
 from PIL import Image
 
-from locater import rle
-from locater.cli import main
+from locater.cli.app import main
 from locater.errors import LocaterError
+from locater.io import rle
 from locater.worlds.composed import Limits, Pack, Sources, compose
-from locater.worlds.composed import kinds as kinds_module
-from locater.worlds.composed.cutouts import pieces
-from locater.worlds.composed.holdout import HoldOut
-from locater.worlds.composed.measures import Measures, measure
-from locater.worlds.composed.nouns import is_fit, noun_of_photograph
-from locater.worlds.composed.photo_masks import kept_masks, mask_photographs, mask_size, why_not
-from locater.worlds.composed.saliency import SaliencyModel
+from locater.worlds.composed.pack import kinds as kinds_module
+from locater.worlds.composed.pack.cutouts import pieces
+from locater.worlds.composed.pack.holdout import HoldOut
+from locater.worlds.composed.pack.measures import Measures, measure
+from locater.worlds.composed.pack.nouns import is_fit, noun_of_photograph
+from locater.worlds.composed.pack.photo_masks import kept_masks, mask_photographs, mask_size, why_not
+from locater.worlds.composed.pack.saliency import SaliencyModel
+from tests.support.photo_sources import draw_photograph, make_model, make_photographs
 
 SURE = Measures(area=0.3, inside=0.97, agreement=0.95, edge=1.0, sides=0, border=0.0, pieces=1, piece=1.0)
 
@@ -147,8 +147,8 @@ def test_a_killed_run_loses_no_line(tmp_path: Path) -> None:
     script = f"""
 import os, signal
 from pathlib import Path
-from locater.worlds.composed.photo_masks import mask_photographs
-from locater.worlds.composed.saliency import SaliencyModel
+from locater.worlds.composed.pack.photo_masks import mask_photographs
+from locater.worlds.composed.pack.saliency import SaliencyModel
 listen = lambda done, total: os.kill(os.getpid(), signal.SIGKILL) if done == 5 else None
 mask_photographs(Path({str(photos)!r}), None, SaliencyModel(Path({str(file)!r})), Path({str(out)!r}), listen)
 """

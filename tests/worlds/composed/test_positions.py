@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from composed_sources import SMALL, make_sources, small_pack
 
 from locater.errors import LocaterError
 from locater.worlds.claims import Claim, Description, is_unique, judge, judge_looks
 from locater.worlds.composed import Pack, compose
-from locater.worlds.composed.classes import group_of
 from locater.worlds.composed.position_world import PositionWorld
-from locater.worlds.composed.positions import SIDES, PositionScene, PositionStudio
-from locater.worlds.composed.scene import check
+from locater.worlds.composed.scene.classes import group_of
+from locater.worlds.composed.scene.positions import SIDES, PositionScene, PositionStudio
+from locater.worlds.composed.scene.scene import check
+from tests.support.composed_sources import SMALL, make_sources, small_pack
 
 COUNT = 40
 

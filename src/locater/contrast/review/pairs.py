@@ -7,13 +7,13 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from locater import rle
 from locater.contrast.build import BUILD
 from locater.contrast.layouts import Layout, Record, open_layout
 from locater.contrast.review.outlines import outline_path
 from locater.contrast.review.pictures import Picture, Pictures
 from locater.datasets.a2d_plus import open_a2d_plus
 from locater.errors import LocaterError
+from locater.io import rle
 from locater.records import Dataset, Mask, SampleInfo
 
 _JOINED = ("S", "T")  # the first that holds a pair is shown: in T the contrast is squeezed to the query's shape

@@ -3,7 +3,7 @@
 import torch.nn.functional as F
 from torch import Tensor
 
-from locater.colour_names import colour_shares
+from locater.text.colour_names import colour_shares
 
 _COARSER = 2  # pixels a side of what is looked at: a patch's colour needs no more
 

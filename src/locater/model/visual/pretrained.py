@@ -44,7 +44,7 @@ def load_pretrained(encoder: VisualEncoder | Refiner, name_or_path: str | Path) 
     tensors, and the encoder stays as it was. Positions of another grid are resampled; a projection and an early stem
     keep their start.
 
-    Pickles are refused; `python -m locater.model.visual.convert` makes safetensors of them.
+    Pickles are refused; `python -m tools.convert` makes safetensors of them.
     """
     origin = str(name_or_path)
     tensors = _read(_resolve(origin), origin)
@@ -60,7 +60,7 @@ def _resolve(name: str) -> Path:
     if path.suffix in PICKLE_SUFFIXES or (path.is_file() and path.suffix != ".safetensors"):
         raise LocaterError(
             f"{name} is not a .safetensors file; convert it with "
-            f"python -m locater.model.visual.convert {path.name} {path.stem}.safetensors."
+            f"python -m tools.convert {path.name} {path.stem}.safetensors."
         )
     if path.suffix == ".safetensors":
         if not path.is_file():

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from locater.records import Mask, Sample, SampleInfo
-from locater.worlds.composed.pack import Pack
-from locater.worlds.composed.render import SceneBatch, render, slot_of
-from locater.worlds.composed.scene import Scene, Studio
-from locater.worlds.composed.textures import Textures
+from locater.worlds.composed.draw.render import SceneBatch, render, slot_of
+from locater.worlds.composed.draw.textures import Textures
+from locater.worlds.composed.pack.pack import Pack
+from locater.worlds.composed.scene.scene import Scene, Studio
 from locater.worlds.drawn import DrawnVideo, DrawnWorld
 from locater.worlds.seeds import KINDS, seed_of_key
 

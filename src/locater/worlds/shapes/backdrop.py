@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from locater.worlds.cast import Array
 from locater.worlds.filming import draw_light, draw_shake
+from locater.worlds.scene_objects import Array
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from locater.errors import LocaterError
-from locater.worlds.cast import Cast
-from locater.worlds.casting import can_be_seen, describe, drawing_order, make_cast
 from locater.worlds.claims import Description, is_absent, is_unique, judge
+from locater.worlds.describing import can_be_seen, describe, drawing_order, make_cast
 from locater.worlds.grammar import say
 from locater.worlds.motion import Actor, poses
 from locater.worlds.placing import CrowdedError
+from locater.worlds.scene_objects import Cast
 from locater.worlds.seeds import KINDS, parts_of_seed
 from locater.worlds.sentences import (
     CLAIM_NAMES,

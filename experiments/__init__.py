@@ -1,0 +1,1 @@
+"""Probes: each answers one question, and dev/LOG.md says what came of it."""

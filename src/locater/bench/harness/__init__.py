@@ -1,0 +1,1 @@
+"""What every benchmark shares: its request, clocks, checks, tables and plots."""

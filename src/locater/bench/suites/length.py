@@ -1,0 +1,104 @@
+"""(c) Peak memory by the length of the video, streamed through the real segmenter."""
+
+import ctypes
+import gc
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from locater.bench.harness.chart import Lines
+from locater.bench.harness.checks import Check
+from locater.bench.harness.clip import preset_model, sentences_of
+from locater.bench.harness.report import Report, Row
+from locater.bench.harness.request import Asked
+from locater.errors import LocaterError
+from locater.inference.segmenter import Segmenter
+from locater.records import Frame, VideoInfo
+
+LENGTHS = (100, 1_000, 10_000)
+# The GPU's allocator counts to the byte what was asked for (what it holds depends on which blocks were free: peaks of
+# equal videos differed by 3 MB). A process also keeps what its libraries and the interpreter have freed.
+CUDA_LIMIT, PROCESS_LIMIT = 0.0, 32.0  # MB
+_STATUS, _MARKS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+class GeneratedFrames:
+    """A video of any length whose frames are made as they are read: a few pictures, over and over."""
+
+    is_repeatable = True
+
+    def __init__(self, count: int, size: int) -> None:
+        self.info = VideoInfo("generated", size, size, count, 24.0, count / 24)
+        self._count = count
+        self._pictures = np.random.default_rng(0).integers(0, 256, (4, size, size, 3), dtype=np.uint8)
+
+    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
+        """Frames `start`, `start + every`, ..."""
+        for index in range(start, self._count, every):
+            yield Frame(index, index / 24, self._pictures[index % len(self._pictures)])
+
+
+def run(asked: Asked) -> Report:
+    """Peak memory and time a frame of short and long videos."""
+    if not asked.is_cuda and not _MARKS.exists():
+        raise LocaterError("Peak memory is told by Linux or by a CUDA device alone; run this benchmark on one.")
+    lengths = (40, 80) if asked.is_quick else LENGTHS
+    segmenter = Segmenter(preset_model(asked), asked.device, asked.precision)
+    size = segmenter.model.config.image_size
+    # Libraries take what they keep, and graphs are captured, those of pass one too: it needs two chunks of samples.
+    _peak_of(segmenter, GeneratedFrames(lengths[1], size), asked)
+    rows: list[Row] = []
+    for length in lengths:
+        began = time.perf_counter()
+        peak, above, state_bytes = _peak_of(segmenter, GeneratedFrames(length, size), asked)
+        rows.append(
+            {
+                "frames": length,
+                "peak_MB": peak / 1e6,
+                "above_start_MB": above / 1e6,
+                "state_MB": state_bytes / 1e6,
+                "ms a frame": 1e3 * (time.perf_counter() - began) / length,
+            }
+        )
+    kind = "what was asked of the GPU's allocator, its" if asked.is_cuda else "the process's resident"
+    grown = rows[-1]["peak_MB"] - rows[0]["peak_MB"]
+    limit = CUDA_LIMIT if asked.is_cuda else PROCESS_LIMIT
+    return Report(
+        name="length",
+        title=f"preset {asked.preset} at {size} pixels, one sentence, {asked.precision}, chunks as the segmenter's",
+        timed=f"peak is {kind} highest memory while the whole video is streamed through Segmenter.segment, both "
+        "passes; frames are made as they are read and masks are dropped. The time is of the whole loop, with resizing "
+        "on the CPU.",
+        columns=("frames", "peak_MB", "above_start_MB", "state_MB", "ms a frame"),
+        chart=Lines("Peak memory by video length", "frames", "MB", {kind: [(r["frames"], r["peak_MB"]) for r in rows]}),
+        rows=rows,
+        checks=[Check(f"MB more at {lengths[-1]:,} frames than at {lengths[0]:,}", max(0.0, grown), limit)],
+    )
+
+
+def _peak_of(segmenter: Segmenter, source: GeneratedFrames, asked: Asked) -> tuple[int, int, int]:
+    """The highest memory during one video, how much of it is above the memory before, and the state's bytes."""
+    gc.collect()
+    if asked.is_cuda:
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_stats()["requested_bytes.all.current"]
+    else:
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)  # what was freed goes back to the system, and counts anew when taken again
+        _MARKS.write_text("5", "ascii")  # sets the high-water mark back to now
+        before = _resident("VmRSS")
+    state_bytes = 0
+    for result in segmenter.segment(source, sentences_of(1)):
+        state_bytes = result.state.nbytes
+    peak = torch.cuda.memory_stats()["requested_bytes.all.peak"] if asked.is_cuda else _resident("VmHWM")
+    return peak, peak - before, state_bytes
+
+
+def _resident(field: str) -> int:
+    lines = _STATUS.read_text(encoding="ascii").splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(field))

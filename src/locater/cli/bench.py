@@ -1,0 +1,59 @@
+"""The command `locater bench NAME`: measurements of speed and memory."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from locater.cli.terminal import one_line
+from locater.errors import LocaterError
+
+
+def bench(
+    name: Annotated[
+        str,
+        typer.Argument(help="fps, memory, length, expressions, end_to_end, peers, precision, cpu, or all of them."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for NAME.json and NAME.png.")],
+    preset: Annotated[str, typer.Option(help="The network, with random weights.")] = "paper",
+    checkpoint: Annotated[str, typer.Option(help="Of precision and cpu: a trained network.")] = "shapes",
+    precision: Annotated[
+        str | None, typer.Option(help="float32, bfloat16 or float16; by default bfloat16 on a GPU.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")] = None,
+    repeats: Annotated[int, typer.Option(help="Measurements of each row, after the warm-up.", min=1)] = 10,
+    compile: Annotated[
+        bool, typer.Option("--compile/--no-compile", help="Also measure torch.compile, which takes minutes.")
+    ] = True,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: tries the program, measures nothing.")] = False,
+) -> None:
+    """Check results, then measure; print a table and write it as JSON with a plot."""
+    from locater.bench.catalog import find_benchmarks
+    from locater.bench.harness.request import Asked, find_device, find_precision
+
+    benchmarks = find_benchmarks(name)
+    place = find_device(device)
+    asked = Asked(
+        device=place,
+        precision=find_precision(precision, place),
+        preset=preset,
+        checkpoint=checkpoint,
+        repeats=repeats,
+        is_quick=quick,
+        is_compiled=compile,
+    )
+    failures: list[LocaterError] = []
+    for each, run in benchmarks:
+        try:
+            report = run(asked)
+            report.save(out, asked)
+            typer.echo(report.text())
+            typer.echo(f"Saved: {out / f'{each}.json'} and {out / f'{each}.png'}\n")
+            report.fail_on_disagreement()
+        except LocaterError as error:  # the others may still be measured
+            failures.append(error)
+            if len(benchmarks) > 1:
+                typer.echo(f"{each} stopped: {one_line(str(error))}\n")
+    if failures:
+        others = f" {len(failures) - 1} more stopped too." if len(failures) > 1 else ""
+        raise LocaterError(f"{failures[0]}{others}")

@@ -1,0 +1,1 @@
+"""What `locater data check` and `locater data show` find in a dataset."""

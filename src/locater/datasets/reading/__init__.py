@@ -1,0 +1,1 @@
+"""What the readers of datasets share: frames and masks opened when somebody looks."""

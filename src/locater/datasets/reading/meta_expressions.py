@@ -1,0 +1,60 @@
+"""The `meta_expressions.json` that Refer-YouTube-VOS introduced and MeViS follows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from locater.io.text_files import as_published, one_line, read_json
+
+
+@dataclass(frozen=True)
+class Expression:
+    """One sentence and what it means; the ids are empty where they were not published."""
+
+    text: str
+    object_ids: tuple[str, ...]
+    annotation_ids: tuple[str, ...] | None  # MeViS's; None: not published, empty: nothing is meant
+
+
+@dataclass(frozen=True)
+class DescribedVideo:
+    """One video's frame names, in order, and its sentences by their ids."""
+
+    frames: tuple[str, ...]
+    expressions: Mapping[str, Expression]
+
+    @property
+    def object_count(self) -> int | None:
+        """How many objects the sentences speak of; None where that was not published."""
+        objects = {each for expression in self.expressions.values() for each in expression.object_ids}
+        return len(objects) or None
+
+
+def read_meta_expressions(path: Path) -> dict[str, DescribedVideo]:
+    """Every video of the file, in its order."""
+    content = read_json(path)
+    with as_published(path):
+        return {str(video): _video(entry) for video, entry in content["videos"].items()}
+
+
+def _video(entry: Mapping[str, Any]) -> DescribedVideo:
+    return DescribedVideo(
+        frames=tuple(sorted(str(frame) for frame in entry["frames"])),
+        expressions={str(number): _expression(each) for number, each in entry["expressions"].items()},
+    )
+
+
+def _expression(entry: Mapping[str, Any]) -> Expression:
+    return Expression(
+        text=one_line(entry["exp"]),
+        object_ids=_ids(entry.get("obj_id")),
+        annotation_ids=_ids(entry["anno_id"]) if "anno_id" in entry else None,
+    )
+
+
+def _ids(value: Any) -> tuple[str, ...]:
+    """Refer-YouTube-VOS writes one id, MeViS a list."""
+    if value is None:
+        return ()
+    return tuple(str(each) for each in value) if isinstance(value, list) else (str(value),)

@@ -1,0 +1,1 @@
+"""Masks of any system: their files, their scores, and zips for the benchmarks' servers."""

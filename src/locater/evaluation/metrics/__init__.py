@@ -1,0 +1,1 @@
+"""Scores, as pure functions of masks and of counts."""

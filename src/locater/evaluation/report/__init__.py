@@ -1,0 +1,1 @@
+"""Results as files for people and programs."""

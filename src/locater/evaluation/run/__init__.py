@@ -1,0 +1,1 @@
+"""A checkpoint's answers to every question of a dataset."""

@@ -1,0 +1,1 @@
+"""A network as ONNX graphs, and what runs them without PyTorch."""

@@ -1,0 +1,289 @@
+"""A network written as ONNX graphs, checked against the original before anybody sees the files."""
+
+import importlib.util
+import json
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.export import Dim
+
+from locater.errors import LocaterError
+from locater.export.graphs import Graph, early_names, graphs_of
+from locater.export.runtime import FIRST_CELLS, SETTINGS, ExportedModel
+from locater.inference.async_results import THRESHOLD
+from locater.inference.segmenter import CHUNK_FRAMES
+from locater.io.atomic import atomic_folder
+from locater.model.locater import Locater
+from locater.model.text import HuggingFaceEncoder, LSTMEncoder
+from locater.records import Tokens, VisualFeatures, Words
+from locater.text.words import Vocabulary
+
+FORMATS = ("onnx",)
+OPSET = 20  # the first with a GELU of its own; onnxruntime 1.17 and later run it
+TOLERANCE = 1e-3  # of logits: a soft mask then moves by less than 0.0003
+TOKENIZER = "tokenizer"
+_PACKAGES = ("onnx", "onnxscript", "onnxruntime")
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What was measured of an export, on one thread of this machine's CPU."""
+
+    largest_difference: float  # of any logit, between the files and the network
+    file_bytes: dict[str, int]
+    torch_frames_per_second: float  # plain float32, eager
+    exported_frames_per_second: float
+
+
+def export(model: Locater, folder: Path, to: str = "onnx") -> ExportReport:
+    """What was measured; the files are in `folder`, whole, or nothing is if they and the network disagree."""
+    if to not in FORMATS:
+        raise LocaterError(f"There is no export to '{to}'; choose {', '.join(FORMATS)}.")
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise LocaterError(f"Exporting needs {', '.join(missing)}; run: pip install 'locater[export]'.")
+    model = model.cpu().float().eval()
+    with atomic_folder(folder) as partial, torch.no_grad(), _one_thread():
+        _write(model, partial)
+        exported = ExportedModel(partial)
+        difference = largest_difference(model, exported)
+        if not difference <= TOLERANCE:  # also when it is not a number
+            raise LocaterError(
+                f"The exported files differ from the network by {difference:.2g} in a logit, more than {TOLERANCE:g}; "
+                "nothing was written."
+            )
+        return ExportReport(
+            largest_difference=difference,
+            file_bytes={path.name: path.stat().st_size for path in sorted(partial.iterdir()) if path.is_file()},
+            torch_frames_per_second=_frames_per_second(model, lambda case: _torch_logits(model, case)),
+            exported_frames_per_second=_frames_per_second(model, lambda case: _exported_logits(exported, case)),
+        )
+
+
+# ---- Writing ---------------------------------------------------------------------------------------------------------
+
+
+def _write(model: Locater, folder: Path) -> None:
+    graphs = graphs_of(model)
+    examples = _examples(model)
+    for graph in graphs:
+        write_graph(graph, examples, folder / f"{graph.name}.onnx")
+    cells = {"global_cells": model.memory.global_start, "local_cells": model.memory.local_start}
+    present = {name: value.numpy() for name, value in cells.items() if len(value)}
+    np.savez(folder / FIRST_CELLS, allow_pickle=False, **present)
+    if isinstance(model.text, HuggingFaceEncoder):
+        model.text.tokenizer.save_pretrained(folder / TOKENIZER)
+    settings = {
+        "format": "locater-onnx-1",
+        "opset": OPSET,
+        "image_size": model.config.image_size,
+        "grid": model.config.grid,
+        "interval": model.config.memory.interval,
+        "window": model.visual.window,
+        "chunk_frames": CHUNK_FRAMES,
+        "threshold": THRESHOLD,
+        "first_cells": FIRST_CELLS,
+        "text": _text_settings(model),
+        "graphs": {
+            graph.name: {"file": f"{graph.name}.onnx", "inputs": graph.inputs, "outputs": graph.outputs}
+            for graph in graphs
+        },
+    }
+    text = json.dumps(settings, indent=2, ensure_ascii=False)
+    (folder / SETTINGS).write_text(text + "\n", encoding="utf-8")
+
+
+def write_graph(graph: Graph, examples: dict[str, Tensor], path: Path) -> None:
+    """Write one graph, whose numbers of expressions (B) and of frames (T) stay free."""
+    graph.eval()
+    shapes: tuple[Any, ...] = tuple(_free_axes(graph, name) for name in graph.inputs)
+    is_variadic = graph.name in ("fuse", "step")
+    try:
+        with _quiet():
+            program = torch.export.export(
+                graph,
+                tuple(examples[name] for name in graph.inputs),
+                dynamic_shapes=(shapes,) if is_variadic else shapes,
+                # Encoders ask for len(tensor), which only the strict tracer keeps free.
+                strict=graph.name == "visual",
+            )
+            written = torch.onnx.export(
+                program,
+                (),
+                input_names=list(graph.inputs),
+                output_names=list(graph.outputs),
+                opset_version=OPSET,
+                custom_translation_table={torch.ops.aten.sort.stable: _stable_sort},
+                verbose=False,
+            )
+    except RuntimeError as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise LocaterError(f"The network's part '{graph.name}' cannot be exported: {reason}.") from error
+    if written is None:  # only the older exporter's answer
+        raise RuntimeError("torch.onnx gave back no program")
+    for node in written.model.graph.all_nodes():
+        node.metadata_props.clear()  # where in whose source tree each was traced: nobody else's business
+    written.save(path, external_data=False)
+
+
+def _stable_sort(self: Any, stable: bool = True, dim: int = -1, descending: bool = False) -> Any:  # noqa: ARG001
+    """PyTorch's stable sort, which its exporter lacks: of equal values, TopK puts the first one first."""
+    import onnxscript
+
+    op: Any = onnxscript.opset20  # its types ask for a type variable an operator
+    size = op.Gather(op.Shape(self), op.Constant(value_ints=[dim]))
+    return op.TopK(self, size, axis=dim, largest=int(descending))
+
+
+def _free_axes(graph: Graph, name: str) -> dict[int, Dim]:
+    if graph.name == "text" or name == "frame" or name.startswith("early_"):
+        return {}  # one sentence a call: gathering along words fixes the number of sentences when traced
+    return {0: Dim("T") if name in ("frames", "patches", "patch_meanings", "times") else Dim("B")}
+
+
+def _examples(model: Locater) -> dict[str, Tensor]:
+    """A tensor for every name; B is 2 and T is 3, as a tracer takes equal sizes for the same and 1 for fixed."""
+    config, batch, frames = model.config, 2, 3
+    tokens = _tokens(model, 1)
+    words = model.text(tokens)
+    pixels = torch.rand(frames, 3, config.image_size, config.image_size)
+    visual = model.visual(pixels.unsqueeze(0))
+    cells = dict(zip(("global_cells", "local_cells"), model.memory.start(batch), strict=True))
+    return {
+        "numbers": tokens.numbers,
+        "word_of_token": tokens.word_of_token,
+        "frames": pixels,
+        "patches": visual.patches[0],
+        "times": torch.rand(frames, 2),
+        "words": words.features.repeat(batch, 1, 1),
+        "is_padding": words.is_padding.repeat(batch, 1),
+        **_examples_of_meanings(words, visual, batch),
+        # A tensor of its own each: one given twice is traced as one input.
+        **{name: torch.randn(batch, config.patches, config.width) for name in ("values", "stamped", "projected")},
+        **{name: value.clone() for name, value in cells.items()},
+        **{f"early_{place}": maps[0, :1] for place, maps in enumerate(visual.early)},
+        "frame": pixels[:1],
+        "logits": torch.randn(batch, *(visual.early[0].shape[-2:] if early_names(model) else visual.grid)),
+    }
+
+
+def _examples_of_meanings(words: Words, visual: VisualFeatures, batch: int) -> dict[str, Tensor]:
+    if words.meanings is None or visual.meanings is None:
+        return {}
+    return {"word_meanings": words.meanings.repeat(batch, 1, 1), "patch_meanings": visual.meanings[0]}
+
+
+def _text_settings(model: Locater) -> dict[str, Any]:
+    text = model.text
+    shared = {"kind": model.config.text.kind, "max_words": text.max_words}
+    if isinstance(text, HuggingFaceEncoder):
+        return {**shared, "max_tokens": text.max_tokens, "tokenizer": TOKENIZER}
+    numbers = {"padding": Vocabulary.PADDING, "unknown": Vocabulary.UNKNOWN, "first": Vocabulary.UNKNOWN + 1}
+    return {**shared, **numbers, "vocabulary": text.vocabulary.words if isinstance(text, LSTMEncoder) else ()}
+
+
+# ---- Checking and timing ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Case:
+    frames: Tensor  # (T, 3, S, S)
+    times: Tensor  # (T, 2)
+    tokens: Tokens
+    chunk: int
+    sampled: tuple[int, ...]  # the frames written to the global memory
+
+
+def largest_difference(model: Locater, exported: ExportedModel) -> float:
+    """The largest difference of any logit, over frames in uneven chunks and over two sentences, then one."""
+    cases = (_case(model, 5, sentences=2, chunk=3, interval=2), _case(model, 2, sentences=1, chunk=1, interval=2))
+    differences = [
+        float(np.abs(ours.numpy() - theirs).max())
+        for case in cases
+        for ours, theirs in zip(_torch_logits(model, case), _exported_logits(exported, case), strict=True)
+    ]
+    return float(np.max(differences))  # unlike max(), it passes on what is not a number
+
+
+def _case(model: Locater, frames: int, sentences: int, chunk: int, interval: int) -> _Case:
+    size, window = model.config.image_size, model.visual.window
+    generator = torch.Generator().manual_seed(0)
+    return _Case(
+        frames=torch.rand(frames, 3, size, size, generator=generator),
+        times=torch.stack([torch.arange(frames) / 10, torch.arange(frames) / frames], dim=-1),
+        tokens=_tokens(model, sentences),
+        chunk=-(-chunk // window) * window,
+        sampled=tuple(range(0, frames, interval)),
+    )
+
+
+def _tokens(model: Locater, count: int) -> Tokens:
+    """Sentences of different lengths, of words that the network knows where it has a list of them."""
+    known = model.text.vocabulary.words if isinstance(model.text, LSTMEncoder) else ()
+    words = known[:5] or ("the", "dog", "on", "the", "left")
+    return model.text.tokenize([" ".join(words), " ".join(words[:2])][:count])
+
+
+def _torch_logits(model: Locater, case: _Case) -> Iterator[Tensor]:
+    words = model.text(case.tokens)
+    state = model.start(words)
+    frames, times = case.frames[None], case.times[None]
+    for t in case.sampled:
+        clip = model.fuse(model.visual(frames[:, [t]]), times[:, [t]], words)
+        state = model.remember(clip.stamped, state)
+    for first in range(0, frames.shape[1], case.chunk):
+        some = slice(first, first + case.chunk)
+        clip = model.fuse(model.visual(frames[:, some]), times[:, some], words)
+        predictions, states = model.steps(clip, words, state)
+        logits = torch.stack([prediction.logits for prediction in predictions], dim=1)
+        yield from model.refined(frames[:, some], logits).unbind(1)
+        state = states[-1]
+
+
+def _exported_logits(exported: ExportedModel, case: _Case) -> Iterator[Any]:
+    words = exported.read(case.tokens.numbers.numpy(), case.tokens.word_of_token.numpy())
+    return exported.logits(case.frames.numpy(), case.times.numpy(), words, case.chunk, case.sampled)
+
+
+def _frames_per_second(model: Locater, logits: Callable[[_Case], Iterator[Any]]) -> float:
+    """The best of five runs over one chunk, both passes, one sentence, after one that warms up."""
+    case = _case(model, CHUNK_FRAMES, sentences=1, chunk=CHUNK_FRAMES, interval=model.config.memory.interval)
+    seconds = []
+    for _ in range(6):
+        started = time.perf_counter()
+        count = sum(1 for _ in logits(case))
+        seconds.append(time.perf_counter() - started)
+    return count / min(seconds[1:])
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's notes to its own developers."""
+    logger = logging.getLogger("torch.onnx")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,1 @@
+"""Fused GPU kernels, held against the plain functions that they stand for."""

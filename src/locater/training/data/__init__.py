@@ -1,0 +1,1 @@
+"""What training learns from: clips of datasets, of worlds, and cached features."""

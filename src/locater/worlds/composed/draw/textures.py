@@ -1,0 +1,76 @@
+"""A pack's pictures on one device, each decoded when it is first drawn and kept."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from locater.worlds.composed.pack.pack import Pack
+
+LEVELS = 5  # each half the size of the one before
+
+
+class Textures:
+    """Cut-outs with their smaller versions beside them, premultiplied, and photographs."""
+
+    def __init__(self, pack: Pack, device: str | torch.device = "cpu") -> None:
+        self.pack = pack
+        self.device = torch.device(device)
+        side, large = pack.cutout_side, pack.photograph_side
+        # Memory of the CPU is taken only where something is written.
+        self._cutouts = torch.empty((len(pack.cutouts), 4, side, side * 3 // 2), dtype=torch.uint8, device=device)
+        self._photographs = torch.empty((len(pack.photographs), 4, large, large), dtype=torch.uint8, device=device)
+        self._known_cutouts: set[int] = set()
+        self._known_photographs: set[int] = set()
+        self.centres = torch.tensor([entry.centre for entry in pack.cutouts], device=device)  # (C, 2) in pixels
+        self.radii = torch.tensor([entry.radius for entry in pack.cutouts], device=device)  # (C,) in pixels
+
+    @property
+    def side(self) -> int:
+        """The largest cut-out's side in pixels."""
+        return self.pack.cutout_side
+
+    def cutouts(self, numbers: Tensor) -> Tensor:
+        """Cut-outs at all sizes, (..., 4, side, 1.5 side) uint8; `numbers` is on the CPU."""
+        self._fetch(numbers, self._known_cutouts, self._cutouts, self._cutout)
+        return self._cutouts[numbers.to(self.device)]
+
+    def photographs(self, numbers: Tensor) -> Tensor:
+        """Photographs with their things' numbers as the fourth channel, (..., 4, S, S) uint8."""
+        self._fetch(numbers, self._known_photographs, self._photographs, self._photograph)
+        return self._photographs[numbers.to(self.device)]
+
+    def _fetch(self, numbers: Tensor, known: set[int], store: Tensor, read: Callable[[int], Tensor]) -> None:
+        missing = sorted(set(numbers.flatten().tolist()) - known)
+        for number, picture in zip(missing, _read_all(read, missing), strict=True):
+            store[number] = picture.to(self.device, non_blocking=True)
+        known.update(missing)
+
+    def _cutout(self, number: int) -> Tensor:
+        pixels = torch.from_numpy(self.pack.cutout_pixels(number).copy()).permute(2, 0, 1).float()  # (4, h, w)
+        pixels[:3] *= pixels[3:] / 255
+        side = self.side
+        level = F.pad(pixels, (0, side - pixels.shape[2], 0, side - pixels.shape[1]))[None]
+        sheet = torch.zeros((4, side, side * 3 // 2))
+        sheet[:, :, :side] = level[0]
+        top = 0
+        for _ in range(1, LEVELS):
+            level = F.avg_pool2d(level, 2)
+            size = level.shape[-1]
+            sheet[:, top : top + size, side : side + size] = level[0]
+            top += size
+        return sheet.round().to(torch.uint8)
+
+    def _photograph(self, number: int) -> Tensor:
+        pixels, numbers = self.pack.photograph_pixels(number), self.pack.photograph_numbers(number)
+        return torch.from_numpy(np.ascontiguousarray(np.dstack([pixels, numbers]).transpose(2, 0, 1)))
+
+
+def _read_all(read: Callable[[int], Tensor], numbers: Sequence[int]) -> list[Tensor]:
+    if not numbers:
+        return []
+    with ThreadPoolExecutor(8) as pool:  # decoding leaves Python's lock
+        return list(pool.map(read, numbers))

@@ -1,0 +1,1 @@
+"""From pictures to a pack: what the composed world draws from."""

@@ -1,0 +1,1 @@
+"""What tests share: made files, tiny checkpoints, the real commands."""

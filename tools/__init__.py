@@ -1,0 +1,1 @@
+"""Programs that make what is shipped: word table, demo clip, converted weights."""
