@@ -28,7 +28,7 @@ from locater.worlds.composed import Pack, Textures
 from locater.worlds.composed.pack.colours import COLOURS
 from locater.worlds.composed.position_world import PositionVideo
 from locater.worlds.composed.scene.dyes import DYE_WORDS, DYES, draw_dye, in_dye
-from locater.worlds.composed.scene.positions import SIDES, PositionStudio
+from locater.worlds.composed.scene.positions import SIDES, PositionSampler
 
 NOUNS = {
     "motorbike": "motorbike",
@@ -51,11 +51,11 @@ def overlap(one: Mask, two: Mask) -> float:
 
 def on_scenes(segmenter: Segmenter, pack: Pack, count: int) -> None:
     """Two of a class in two colours."""
-    studio, textures = PositionStudio(pack), Textures(pack)
+    sampler, textures = PositionSampler(pack), Textures(pack)
     found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)  # by colour: is it right, is it empty
     for number in range(count):
         rng = Random(number)
-        pair = studio.scene(number)
+        pair = sampler.scene(number)
         left = draw_dye(rng)
         right = draw_dye(rng, DYE_WORDS - {DYES[left].word} - DYES[left].doubtful)
         actors = list(pair.scene.actors)

@@ -50,11 +50,11 @@ class TokenReader(nn.Module):
         values = self.norm(self.embed(tokens) + self.position)  # (B, T, P, D)
         seconds = torch.arange(FRAMES) / 2
         times = torch.stack([seconds, torch.arange(FRAMES) / FRAMES], dim=-1).expand(len(tokens), -1, -1)
-        stamped = self.memory.stamp(values, times, (SIDE, SIDE))
-        global_cells, local_cells = self.memory.start(len(tokens))
-        global_cells = self.memory.write_global(stamped, global_cells)
-        remembered = self.memory.read_global(values, stamped, global_cells)
-        context = self.memory.read(remembered[:, asked], stamped[:, asked], local_cells)
+        positioned = self.memory.add_positions(values, times, (SIDE, SIDE))
+        global_cells, local_cells = self.memory.initial_state(len(tokens))
+        global_cells = self.memory.write_global(positioned, global_cells)
+        remembered = self.memory.read_global(values, positioned, global_cells)
+        context = self.memory.read(remembered[:, asked], positioned[:, asked], local_cells)
         return self.mark(context).squeeze(-1)  # type: ignore[no-any-return]
 
 

@@ -40,7 +40,7 @@ from locater.training.data.composed import ComposedData
 from locater.training.data.shapes import ShapesData
 from locater.training.data.sources import open_data
 from locater.training.graphed_step import GraphedLosses
-from locater.training.losses import cross_entropy, dice, doings_error
+from locater.training.losses import cross_entropy, dice, motion_target_error
 from locater.training.optimizer import freeze, make_optimizer, polynomial
 from locater.video.overlap import iou
 from locater.worlds import composed, shapes
@@ -65,7 +65,7 @@ class Rows:
     words: Tensor  # (R, W, D)
     is_padding: Tensor  # (R, W)
     times: Tensor  # (R, T, 2)
-    doings: Tensor  # (R, T, C + 1, rows, columns)
+    motion_targets: Tensor  # (R, T, C + 1, rows, columns)
     masks: Tensor  # (R, T, h, w) in 0 to 255
 
     def at(self, places: Tensor) -> "Rows":
@@ -89,7 +89,7 @@ class Questions(TorchDataset[Any]):
 
     def __getitem__(self, number: int) -> Any:
         data = self.data
-        plan: Any = shapes.plan_batch if isinstance(data, ShapesData) else partial(composed.plan_batch, data.studio)
+        plan: Any = shapes.plan_batch if isinstance(data, ShapesData) else partial(composed.plan_batch, data.sampler)
         return plan(
             range(self.clips),
             clip_frames=data.config.clip_frames,
@@ -107,33 +107,35 @@ def encoded(model: Locater, batch: Batch) -> Rows:
     with torch.autocast(DEVICE.type, torch.bfloat16):
         words = model.text(model.read(batch.expressions))
         clip = model.fuse(model.visual(batch.frames), batch.times, words)
-    assert batch.doings is not None
-    batch_size, frames, channels = batch.doings.shape[:3]
-    pooled = F.adaptive_avg_pool2d(batch.doings.flatten(0, 1), clip.grid).view(batch_size, frames, channels, *clip.grid)
+    assert batch.motion_targets is not None
+    batch_size, frames, channels = batch.motion_targets.shape[:3]
+    pooled = F.adaptive_avg_pool2d(batch.motion_targets.flatten(0, 1), clip.grid).view(
+        batch_size, frames, channels, *clip.grid
+    )
     side = batch.masks.shape[-1] // CELL
     return Rows(
         values=clip.values.half(),
         words=words.features.half(),
         is_padding=words.is_padding,
         times=batch.times.repeat_interleave(2, 0),
-        doings=pooled.half().repeat_interleave(2, 0),
+        motion_targets=pooled.half().repeat_interleave(2, 0),
         masks=(F.adaptive_avg_pool2d(batch.masks, side) * 255).round().byte(),
     )
 
 
 def predicted(model: Locater, rows: Rows, words: Words) -> tuple[Tensor, Tensor]:
     """The masks' logits (R, T, h, w), and what the head tells, by the network's own steps."""
-    grid = (rows.doings.shape[-2], rows.doings.shape[-1])
+    grid = (rows.motion_targets.shape[-2], rows.motion_targets.shape[-1])
     with torch.autocast(DEVICE.type, torch.bfloat16):
         values = rows.values.float()
-        stamped = model.memory.stamp(values, rows.times, grid)
-        clip = ClipFeatures(values, stamped, model.memory.project_local(stamped), (), grid, ())
-        state = model.start(words)
+        positioned = model.memory.add_positions(values, rows.times, grid)
+        clip = ClipFeatures(values, positioned, model.memory.project_local(positioned), (), grid, ())
+        state = model.initial_state(words)
         if state.global_cells.shape[1]:
-            state = model.remember(stamped, state)
-        frames, _ = model.steps(clip, words, state)
-        assert model.doings is not None
-        told = model.doings(torch.stack([frame.context for frame in frames], 1)).unflatten(2, grid)
+            state = model.write_global(positioned, state)
+        frames, _ = model.decode_clip(clip, words, state)
+        assert model.motion_targets is not None
+        told = model.motion_targets(torch.stack([frame.context for frame in frames], 1)).unflatten(2, grid)
     logits = torch.stack([frame.logits for frame in frames], 1).float()
     return upsample(logits, (rows.masks.shape[-2], rows.masks.shape[-1])), told
 
@@ -156,7 +158,7 @@ def with_memory(trained: Locater, pixels: int, written: str, seed: int, goes_on:
     model = assemble(config, None)
     own, given = model.state_dict(), trained.state_dict()
     fitting = {name for name in own.keys() & given.keys() if own[name].shape == given[name].shape}
-    kept = fitting if goes_on else {name for name in fitting if not name.startswith(("memory.", "doings."))}
+    kept = fitting if goes_on else {name for name in fitting if not name.startswith(("memory.", "motion_targets."))}
     model.load_state_dict(own | {name: given[name] for name in kept})
     model.decoder.is_fine = False
     return model.to(DEVICE)
@@ -175,8 +177,12 @@ def train(model: Locater, rows: Rows, config: TrainingConfig, seed: int) -> None
         logits, told = predicted(model, rows, words)
         truth = rows.masks.float() / 255
         masks = cross_entropy(logits, truth).mean() + dice(logits.sigmoid(), truth).mean()
-        doings = doings_error(told, rows.doings.float())
-        return {"loss": masks + config.doings_weight * doings, "masks": masks, "doings": doings}
+        motion_targets = motion_target_error(told, rows.motion_targets.float())
+        return {
+            "loss": masks + config.motion_target_weight * motion_targets,
+            "masks": masks,
+            "motion_targets": motion_targets,
+        }
 
     graphed = GraphedLosses(losses, model) if DEVICE.type == "cuda" else None
     draw = torch.Generator(device=DEVICE).manual_seed(seed)
@@ -250,7 +256,7 @@ def main() -> int:
         "clip_frames": 8,
         "clip_strides": [0],
         "global_frames": 0,
-        "doings_weight": DOINGS_WEIGHT,
+        "motion_target_weight": DOINGS_WEIGHT,
         "rates": {name: 0.0 for name, _ in trained.named_children() if name in FIXED},
         "kind_weights": KIND_WEIGHTS,
     }

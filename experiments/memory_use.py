@@ -35,9 +35,9 @@ def fused(model: Locater, batch: Batch) -> tuple[Tensor, tuple[int, int]]:
 def cells_used(memory: LocalGlobalMemory, values: Tensor, times: Tensor, grid: tuple[int, int]) -> float:
     """How many cells the last frame's patches choose after all others were written, the mean over videos."""
     assert memory.global_write is not None
-    stamped = memory.stamp(values, times, grid)
-    cells = memory.write_global(stamped[:, :-1], memory.start(len(values))[0])
-    keys = memory.global_write.gate(memory.global_write.from_values(stamped[:, -1]))
+    positioned = memory.add_positions(values, times, grid)
+    cells = memory.write_global(positioned[:, :-1], memory.initial_state(len(values))[0])
+    keys = memory.global_write.gate(memory.global_write.from_values(positioned[:, -1]))
     m, k = (rearrange(x, "b n (h d) -> b h n d", h=memory.heads) for x in (cells, keys))
     share = (m @ k.mT / m.shape[-1] ** 0.5).softmax(dim=-2).mean(1).sum(-1)  # (B, N)
     return float((share > USED).float().sum(-1).mean())

@@ -23,7 +23,7 @@ from locater.config import parse_changes, preset, training_stages
 from locater.model.build import build
 from locater.training.command import with_vocabulary
 from locater.training.data.sources import open_data
-from locater.training.prefetch import BatchesAhead
+from locater.training.prefetch import PrefetchedBatches
 from locater.training.trainer import Trainer
 from locater.worlds.shapes import BatchPlan
 
@@ -31,7 +31,7 @@ STEPS_COMPARED = 4
 STEPS_TIMED = 10
 
 
-def made(settings: list[str], cuda_graph: bool) -> tuple[Trainer, BatchesAhead, BatchPlan]:
+def made(settings: list[str], cuda_graph: bool) -> tuple[Trainer, PrefetchedBatches, BatchPlan]:
     """A trainer, the batches of one plan for ever, and that plan."""
     changes = parse_changes([*settings, f"training.cuda_graph={str(cuda_graph).lower()}", "training.flip=0.0"])
     config, training = preset("shapes", changes), training_stages("shapes", changes)[-1]

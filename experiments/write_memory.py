@@ -84,7 +84,7 @@ def writes(config: ModelConfig, device: str) -> dict[str, Write]:
     ).to(device)
     values = torch.randn(1, 1, config.patches, config.width, device=device)
     soft_mask = torch.rand(1, config.grid, config.grid, device=device)
-    global_cells, local_cells = memory.start(1)
+    global_cells, local_cells = memory.initial_state(1)
     grid = (config.grid, config.grid)
     return {
         "global": lambda: memory.write_global(values, global_cells),

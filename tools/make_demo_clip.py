@@ -165,7 +165,7 @@ def _scene(things: Sequence[_Thing], pack: Pack) -> SceneBatch:
             x = middle + entry.centre[0] - pixels.shape[1] / 2
             y = top + entry.centre[1] + (WIDTH - HEIGHT) / 2
             poses[0, n, f, :4] = (x / WIDTH + camera[f, 0], y / WIDTH + camera[f, 1], entry.radius / WIDTH, tilt)
-    touches = np.tile(np.array([1, 1, 1, 0, 0, 1, 0], dtype=np.float32), (1, count, 1))
+    compositing = np.tile(np.array([1, 1, 1, 0, 0, 1, 0], dtype=np.float32), (1, count, 1))
     light = 1 + 0.012 * np.sin(np.array(seconds) * 2.3)
     arrays = {
         "photographs": np.zeros(1, dtype=np.int64),
@@ -176,7 +176,7 @@ def _scene(things: Sequence[_Thing], pack: Pack) -> SceneBatch:
         "poses": poses,
         "is_mirrored": np.zeros((1, count), dtype=np.bool_),
         "walls": np.zeros((1, count, 2), dtype=np.float32),
-        "touches": touches,
+        "compositing": compositing,
         "shadows": np.array([[0.12, 0.15, 0.42]], dtype=np.float32),
         "wall_colours": np.zeros((1, 2, 3), dtype=np.float32),
         "light": np.repeat(light[None, :, None], 3, axis=2).astype(np.float32),

@@ -148,10 +148,10 @@ class MemoryConfig(Settings):
     heads: int = Field(1, ge=1)
     time_embedding: bool = True
     place_embedding: bool = True
-    digest: bool = False  # a projection of what was read and an MLP over it; the paper adds what was read as it is
+    read_mlp: bool = False  # a projection of what was read and an MLP over it; the paper adds what was read as it is
     refine_blocks: int = Field(0, ge=0)  # Transformer blocks over what a frame read; the paper has none
     interval: int = Field(10, ge=1)  # every n-th frame is written to the global memory
-    doings: int = Field(0, ge=0)  # numbers that a head tells of what the object at a patch does; worlds know 20
+    motion_targets: int = Field(0, ge=0)  # numbers that a head tells of what the object at a patch does; worlds know 20
 
 
 class DecoderConfig(Settings):
@@ -264,7 +264,7 @@ class TrainingConfig(Settings):
     max_gradient_norm: float | None = None
     auxiliary_weight: float = 0.4  # lambda of Eq. 12
     dice_weight: float = 0.0
-    doings_weight: float = 1.0  # where the network has a head for them and the data knows them
+    motion_target_weight: float = 1.0  # where the network has a head for them and the data knows them
     is_fine: bool = True  # False: a stage that learns from the patch grid's masks alone, in half the time
     is_refined: bool = True  # False: a stage that learns from the masks before a refiner, where there is one
     ema_decay: float = 0.0  # 0 is none

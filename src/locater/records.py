@@ -123,7 +123,7 @@ class Batch:
     is_annotated: Tensor  # (B * E, T) bool
     # Of worlds alone: what the object at a place does in the whole video, weighted by how much of the place is an
     # object's, and in the last channel that weight.
-    doings: Tensor | None = None  # (B, T, C + 1, h, w)
+    motion_targets: Tensor | None = None  # (B, T, C + 1, h, w)
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
@@ -135,7 +135,7 @@ class Batch:
             global_times=self.global_times.to(device),
             masks=self.masks.to(device),
             is_annotated=self.is_annotated.to(device),
-            doings=None if self.doings is None else self.doings.to(device),
+            motion_targets=None if self.motion_targets is None else self.motion_targets.to(device),
         )
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from locater.bench.catalog import BENCHMARKS
 from locater.bench.harness.clip import DeviceClip
-from locater.bench.harness.request import Asked
+from locater.bench.harness.request import BenchRequest
 from locater.bench.suites import cpu, fps, peers
 from locater.bench.suites.peer_models import PEERS, Built
 from locater.config import preset
@@ -69,7 +69,7 @@ def test_fps_counts_frames_and_checks_every_way(run: Run) -> None:
     for row in rows:
         assert row["frames/s"] == pytest.approx(4 / (row["median_ms"] / 1e3))
     assert len(report["checks"]) == 1 + len(rows)
-    assert report["asked"]["precision"] == "bfloat16"
+    assert report["request"]["precision"] == "bfloat16"
 
 
 @pytest.mark.gpu
@@ -161,8 +161,10 @@ def test_a_way_that_gives_other_results_is_not_timed_and_fails_the_command(
 ) -> None:
     own = fps._ways
 
-    def with_another(asked: Asked, model: Locater, clip: DeviceClip) -> list[tuple[str, Callable[[], fps.Run]]]:
-        ((name, make),) = own(asked, model, clip)
+    def with_another(
+        request: BenchRequest, model: Locater, clip: DeviceClip
+    ) -> list[tuple[str, Callable[[], fps.Run]]]:
+        ((name, make),) = own(request, model, clip)
         return [(name, make), ("wrong", lambda: lambda: make()().flip(-1))]
 
     monkeypatch.setattr(fps, "_ways", with_another)

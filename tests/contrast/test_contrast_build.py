@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from locater.cli import app as cli
-from locater.contrast.build import Asked, build
+from locater.contrast.build import BuildRequest, build
 from locater.datasets.catalog import open_dataset
 from locater.datasets.inspect.check import check_dataset
 from locater.errors import LocaterError
@@ -47,7 +47,7 @@ def opened(root: Path) -> Dataset:
 def whole(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An uninterrupted build, left as it is by every test."""
     out = tmp_path_factory.mktemp("whole") / "set"
-    build(opened(source), FakeLabeler(), Asked(out))
+    build(opened(source), FakeLabeler(), BuildRequest(out))
     return out
 
 
@@ -119,7 +119,7 @@ def test_a_record_says_where_all_comes_from(source: Path, whole: Path) -> None:
 @pytest.mark.parametrize(("form", "video"), [("folder", "frames"), ("folder", "mp4"), ("authors", "frames")])
 def test_built_twice_the_bytes_are_the_same(source: Path, tmp_path: Path, form: str, video: str) -> None:
     for name in ("one", "two"):
-        build(opened(source), FakeLabeler(), Asked(tmp_path / name, ("S", "T"), format=form, video=video))
+        build(opened(source), FakeLabeler(), BuildRequest(tmp_path / name, ("S", "T"), format=form, video=video))
     one, two = tree(tmp_path / "one"), tree(tmp_path / "two")
     assert len(one) > 20 and one.keys() == two.keys()
     # Of mp4 the pictures: in a process that has done much else, x264 was seen to write a few bytes otherwise.
@@ -137,7 +137,7 @@ def test_built_twice_the_bytes_are_the_same(source: Path, tmp_path: Path, form: 
 
 def test_built_again_nothing_changes(source: Path, whole: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in whole.glob("*/*/*")}
-    build(opened(source), FakeLabeler(), Asked(whole))
+    build(opened(source), FakeLabeler(), BuildRequest(whole))
     assert {path: path.stat().st_mtime_ns for path in whole.glob("*/*/*")} == before
 
 
@@ -199,25 +199,25 @@ def test_a_broken_source_costs_its_own_sequences_alone(
     }
     (root / "Release/clips320H").rename(root / "Release/elsewhere")
     with pytest.raises(LocaterError, match=r"None of 12 sequences could be built; the first: .*no folder"):
-        build(opened(root), FakeLabeler(), Asked(tmp_path / "none"))
+        build(opened(root), FakeLabeler(), BuildRequest(tmp_path / "none"))
 
 
 def test_a_rejected_pair_is_replaced(source: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "set"
     shutil.copytree(whole, out)
     (out / "decisions.jsonl").write_text(json.dumps({"sequence": PAIR, "decision": "reject"}) + "\n")
-    build(opened(source), FakeLabeler(), Asked(out))
+    build(opened(source), FakeLabeler(), BuildRequest(out))
     names = {path.stem for path in (out / "S/sequences").iterdir()}
     (new,) = names - {path.stem for path in (whole / "S/sequences").iterdir()}
     assert PAIR not in names and new.startswith("two_0__") and record(out, "T", new)["pair"]["rank"] == 2
     assert not list(out.glob(f"*/*/{PAIR}*")) and f"{new}/0" in samples(out, "T")
     (out / "decisions.jsonl").unlink()
-    build(opened(source), FakeLabeler(), Asked(out))
+    build(opened(source), FakeLabeler(), BuildRequest(out))
     assert tree(out) == tree(whole)
 
 
 def test_the_authors_layout_reads_back_the_same(source: Path, whole: Path, tmp_path: Path) -> None:
-    build(opened(source), FakeLabeler(), Asked(tmp_path, format="authors"))
+    build(opened(source), FakeLabeler(), BuildRequest(tmp_path, format="authors"))
     assert (tmp_path / f"A2D_SUBSET/A2D_SPAT/mask/{PAIR}_0_00002.pth").is_file()
     for subset in ("M", "S", "T"):
         ours, theirs = samples(whole, subset), samples(tmp_path, subset)
@@ -229,7 +229,7 @@ def test_the_authors_layout_reads_back_the_same(source: Path, whole: Path, tmp_p
             assert sample.frames.info.frame_count == other.frames.info.frame_count
             assert check_dataset("a2d-s+", tmp_path, subset).problems == ()
     (tmp_path / "decisions.jsonl").write_text(json.dumps({"sequence": PAIR, "decision": "reject"}) + "\n")
-    build(opened(source), FakeLabeler(), Asked(tmp_path, format="authors"))
+    build(opened(source), FakeLabeler(), BuildRequest(tmp_path, format="authors"))
     assert not list(tmp_path.glob(f"A2D_SUBSET/*/*/{PAIR}*"))
 
 
@@ -238,7 +238,7 @@ def test_the_authors_layout_reads_back_the_same(source: Path, whole: Path, tmp_p
 def test_odd_sizes_and_every_order(tmp_path: Path, video: str, order: str) -> None:
     make_odd_folder(tmp_path / "own")
     dataset = open_dataset("folder", tmp_path / "own", None)
-    build(dataset, FakeLabeler(), Asked(tmp_path / "set", ("S", "T"), order=order, video=video))
+    build(dataset, FakeLabeler(), BuildRequest(tmp_path / "set", ("S", "T"), order=order, video=video))
     for subset in ("S", "T"):
         assert check_dataset("a2d-s+", tmp_path / "set", subset).problems == ()  # sizes and frames agree
         for sample in samples(tmp_path / "set", subset).values():
@@ -280,7 +280,7 @@ def test_every_dataset_builds(
         make(root)
     dataset = open_evaluated(name, root, split, count=1 if root is None else None, size=32)
     infos = dataset.samples()
-    built = build(dataset, EachElsewhere(), Asked(tmp_path / "set"))
+    built = build(dataset, EachElsewhere(), BuildRequest(tmp_path / "set"))
     assert not built.skipped
     assert built.sequences["S"] == built.sequences["T"] == sum(info.kind != "absent" for info in infos) > 1
     assert built.sequences["M"] == len({info.video for info in infos if (info.object_count or 0) > 1})
@@ -327,7 +327,7 @@ def test_two_builds_do_not_share_a_folder(source: Path, whole: Path) -> None:
     with (whole / "build.json").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(LocaterError, match="Another build is at work"):
-            build(opened(source), FakeLabeler(), Asked(whole))
+            build(opened(source), FakeLabeler(), BuildRequest(whole))
 
 
 def test_pairs_without_pixels(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from locater.evaluation.run.evaluate import Asked, evaluate
+from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from tests.support.evaluation_command import tiny_checkpoint
@@ -46,7 +46,7 @@ def test_a_layout_is_scored(
     checkpoint: Path, tmp_path: Path, name: str, split: str | None, make: Callable[[Path], Truth]
 ) -> None:
     truth = make(tmp_path / "root")
-    asked = Asked(str(checkpoint), name, tmp_path / "out", root=tmp_path / "root", split=split, failures=2)
+    asked = EvaluateRequest(str(checkpoint), name, tmp_path / "out", root=tmp_path / "root", split=split, failures=2)
     finished = evaluate(asked, Segmenter.from_pretrained(checkpoint, "cpu"), Place(0, 1, 0))
     assert finished.results is not None
     rows = (tmp_path / "out" / "per_sample.csv").read_text().splitlines()[1:]

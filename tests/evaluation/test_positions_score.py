@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from locater.evaluation.run.evaluate import Asked, evaluate
+from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from locater.records import FrameResult, FrameSource, Mask, SampleInfo, VideoState
@@ -82,7 +82,7 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def scored(checkpoint: Path, pack: Path, out: Path, rule: Rule) -> dict[str, Any]:
-    asked = Asked(str(checkpoint), "positions", out, pack, count=COUNT, failures=0)
+    asked = EvaluateRequest(str(checkpoint), "positions", out, pack, count=COUNT, failures=0)
     found = evaluate(asked, Scripted(checkpoint, pack, rule), Place()).results
     assert found is not None
     return found

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from locater.contrast.build import Asked, build
+from locater.contrast.build import BuildRequest, build
 from locater.datasets.catalog import open_dataset
 from locater.evaluation.metrics.counts import FrameCounts
 from locater.evaluation.metrics.sample_score import FrameScore, SampleScore
@@ -48,7 +48,9 @@ def test_a_built_set_is_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     make_contrasting_a2d(tmp_path / "a2d")
-    built = build(open_dataset("a2d-sentences", tmp_path / "a2d", "test"), FakeLabeler(), Asked(tmp_path / "set"))
+    built = build(
+        open_dataset("a2d-sentences", tmp_path / "a2d", "test"), FakeLabeler(), BuildRequest(tmp_path / "set")
+    )
     checkpoint = tiny_checkpoint(tmp_path / "checkpoint")
     words = ["evaluate", checkpoint, "a2d-s+", tmp_path / "set", "--device", "cpu", "--failures", 2]
     code, out, _ = run(monkeypatch, capfd, *words, "--out", tmp_path / "run")

@@ -11,7 +11,7 @@ import torch
 
 from locater.datasets.davis import DavisSentences, described_sequences
 from locater.evaluation.run.contrasts import CONTRASTS, WRONG, ContrastedDataset
-from locater.evaluation.run.evaluate import Asked, evaluate
+from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from locater.records import Frame, FrameResult, FrameSource, Mask, Pixels, SampleInfo, VideoState
@@ -78,7 +78,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scored(
     checkpoint: Path, root: Path, out: Path, rule: Answer, contrasts: tuple[str, ...] = CONTRASTS
 ) -> dict[str, Any]:
-    asked = Asked(str(checkpoint), "davis", out, root, failures=1, contrasts=contrasts)
+    asked = EvaluateRequest(str(checkpoint), "davis", out, root, failures=1, contrasts=contrasts)
     found = evaluate(asked, Scripted(checkpoint, rule), Place(0, 1, 0)).results
     assert found is not None
     return found

@@ -23,8 +23,8 @@ VARIANTS: list[dict[str, object]] = [
     {},
     {"memory": {"write": "paper", "time_embedding": False, "place_embedding": False}},
     {"memory": {"write": "sum", "refine_blocks": 1}},
-    {"memory": {"digest": True}},
-    {"memory": {"digest": True, "global_ratio": 0.0, "local_ratio": 0.0}},
+    {"memory": {"read_mlp": True}},
+    {"memory": {"read_mlp": True, "global_ratio": 0.0, "local_ratio": 0.0}},
     {"memory": {"global_ratio": 0.0}},
     {"memory": {"local_ratio": 0.0}},
     {"memory": {"global_ratio": 0.0, "local_ratio": 0.0}},
@@ -64,7 +64,7 @@ def test_the_unrolled_forward_is_the_step_frame_by_frame() -> None:
     texts = ["the dog on the left", "a dog"]
     whole = model(frames, times, frames, times, model.read(texts))
     words = model.text(model.read(texts))
-    state = model.remember(model.fuse(model.visual(frames), times, words).stamped, model.start(words))
+    state = model.write_global(model.fuse(model.visual(frames), times, words).positioned, model.initial_state(words))
     for t in range(3):
         features = model.fuse(model.visual(frames[:, t : t + 1]), times[:, t : t + 1], words)
         prediction, state = model.step(features.frame(0), words, state)
@@ -86,8 +86,8 @@ def test_a_chunks_steps_are_the_frames_one_by_one(changes: dict[str, object], is
     words = model.text(model.read(["the dog on the left", "a dog", "the dog", "the left dog"]))
     for clips in (1, 2):
         features = model.fuse(model.visual(frames[:clips]), times[:clips], words)
-        start = model.remember(features.stamped[:, ::2], model.start(words))
-        predictions, states = model.steps(features, words, start)
+        start = model.write_global(features.positioned[:, ::2], model.initial_state(words))
+        predictions, states = model.decode_clip(features, words, start)
         assert [state.frame_index for state in states] == [1, 2, 3, 4]
         state = start
         for t in range(4):
@@ -95,7 +95,7 @@ def test_a_chunks_steps_are_the_frames_one_by_one(changes: dict[str, object], is
             for name in ("logits", "word_attention", "context"):
                 torch.testing.assert_close(getattr(predictions[t], name), getattr(alone, name), rtol=1e-4, atol=1e-4)
             torch.testing.assert_close(states[t].local_cells, state.local_cells, rtol=1e-4, atol=1e-4)
-        rest, last = model.steps(features, words, states[1], first=2)
+        rest, last = model.decode_clip(features, words, states[1], first=2)
         assert all(torch.equal(ours.logits, theirs.logits) for ours, theirs in zip(rest, predictions[2:], strict=True))
         assert torch.equal(last[-1].local_cells, states[-1].local_cells) and last[-1].frame_index == 4
 
@@ -126,7 +126,7 @@ def test_a_step_changes_no_weight_and_no_state_it_was_given() -> None:
     frames, times = clip(1)
     words = model.text(model.read(["a dog", "the dog"]))
     features = model.fuse(model.visual(frames), times, words).frame(0)
-    before = model.start(words)
+    before = model.initial_state(words)
     copies = before.global_cells.clone(), before.local_cells.clone()
     first, _ = model.step(features, words, before)
     second, after = model.step(features, words, before)
@@ -145,7 +145,7 @@ def test_other_input_sizes_keep_the_number_of_cells() -> None:
 
 def test_the_mask_feeds_back_into_the_local_memory() -> None:
     model = tiny(decoder={"upsampling": "bilinear", "readout": "product"})
-    cells = model.memory.start(1)[1]
+    cells = model.memory.initial_state(1)[1]
     writes = model.memory.prepare_local(torch.randn(1, 1, 64, 32))
     assert writes
     empty, full = (model.memory.write_local(writes, 0, torch.full((1, 8, 8), v), (8, 8), cells) for v in (0.0, 1.0))
@@ -153,14 +153,14 @@ def test_the_mask_feeds_back_into_the_local_memory() -> None:
 
 
 def test_the_head_of_doings_answers_training_alone_and_learns_through_the_memory() -> None:
-    model = tiny(memory={"doings": 5, "digest": True}).train()
+    model = tiny(memory={"motion_targets": 5, "read_mlp": True}).train()
     frames, times = clip()
     tokens = model.read(["the dog on the left", "a dog"])
     prediction = model(frames, times, frames, times, tokens)
-    assert prediction.doings is not None and prediction.doings.shape == (2, 3, 8, 8, 5)
-    prediction.doings.square().mean().backward()
+    assert prediction.motion_targets is not None and prediction.motion_targets.shape == (2, 3, 8, 8, 5)
+    prediction.motion_targets.square().mean().backward()
     assert model.memory.global_write and model.memory.global_write.from_values.weight.grad is not None
-    assert model.eval()(frames, times, frames, times, tokens).doings is None
+    assert model.eval()(frames, times, frames, times, tokens).motion_targets is None
 
 
 def test_a_coarse_stage_trains_the_patch_grids_logits_that_the_fine_ones_build_on() -> None:

@@ -105,7 +105,7 @@ def test_local_write_is_eq_6_with_one_matrix_over_frame_mask_and_memory() -> Non
     assert memory.local_write and memory.from_mask and memory.mask_embedding
     values = torch.randn(2, 4, 8, dtype=torch.float64)
     soft_mask = torch.rand(2, 2, 2, dtype=torch.float64)
-    cells = memory.start(2)[1]
+    cells = memory.initial_state(2)[1]
     embedded = memory.mask_embedding(soft_mask, (2, 2), *last_layer(memory.mask_embedding))
     w_c = torch.cat(
         [memory.local_write.from_values.weight, memory.from_mask.weight, memory.local_write.from_summary.weight], dim=1
@@ -147,7 +147,7 @@ def test_read_is_eq_7_and_8() -> None:
 
 def test_a_digest_sees_both_reads_and_is_there_without_memory_too() -> None:
     torch.manual_seed(0)
-    memory = LocalGlobalMemory(8, 6, 5, "compete", 1, time_embedding=False, place_embedding=False, digest=True)
+    memory = LocalGlobalMemory(8, 6, 5, "compete", 1, time_embedding=False, place_embedding=False, read_mlp=True)
     values, global_cells, local_cells = torch.randn(2, 4, 8), torch.randn(2, 6, 8), torch.randn(2, 5, 8)
     context = read(memory, values, global_cells, local_cells)
     for changed in (
@@ -155,15 +155,15 @@ def test_a_digest_sees_both_reads_and_is_there_without_memory_too() -> None:
         read(memory, values, global_cells, torch.randn(2, 5, 8)),
     ):
         assert (changed - context).abs().max() > 1e-3
-    none = LocalGlobalMemory(8, 0, 0, "compete", 1, time_embedding=False, place_embedding=False, digest=True)
-    alone = read(none, values, *none.start(2))
+    none = LocalGlobalMemory(8, 0, 0, "compete", 1, time_embedding=False, place_embedding=False, read_mlp=True)
+    alone = read(none, values, *none.initial_state(2))
     torch.testing.assert_close(alone.mean(-1), torch.zeros(2, 4), atol=1e-5, rtol=0)  # a last LayerNorm: it was there
     assert not torch.allclose(alone, values)
 
 
 def test_an_absent_memory_reads_nothing_and_sums_up_to_zeros() -> None:
     memory = LocalGlobalMemory(8, 0, 0, "compete", heads=2, time_embedding=True, place_embedding=False)
-    global_cells, local_cells = memory.start(3)
+    global_cells, local_cells = memory.initial_state(3)
     assert global_cells.shape == local_cells.shape == (3, 0, 8)
     values = torch.randn(3, 4, 8)
     assert torch.equal(read(memory, values, global_cells, local_cells), values)
@@ -231,7 +231,7 @@ def test_stamped_patches_find_cells_of_their_own_whatever_they_share(shared: flo
     memory = LocalGlobalMemory(32, 48, 0, "compete", heads=1, time_embedding=False, place_embedding=True)
     assert memory.global_write
     values = ChannelNorm(32)(0.1 * torch.randn(1, 1, 36, 32) + shared * torch.randn(32))
-    stamped = memory.stamp(values, torch.zeros(1, 1, 2), (6, 6))
-    projected = memory.global_write.from_values(stamped)[0, 0]
-    chosen = (memory.start(1)[0][0] @ memory.global_write.gate(projected).T).argmax(0)
+    positioned = memory.add_positions(values, torch.zeros(1, 1, 2), (6, 6))
+    projected = memory.global_write.from_values(positioned)[0, 0]
+    chosen = (memory.initial_state(1)[0][0] @ memory.global_write.gate(projected).T).argmax(0)
     assert len(chosen.unique()) > 18  # of 36 patches; with random cells and no places they share a few

@@ -75,7 +75,7 @@ def test_nothing_of_that_size_anywhere_in_a_segmented_frame(benchmark: ModuleTyp
     with torch.no_grad(), counter:
         words = model.text(model.read(["the dog"]))
         clip = model.fuse(model.visual(pixels), times, words)
-        state = model.remember(clip.stamped[:, [0]], model.start(words))
+        state = model.write_global(clip.positioned[:, [0]], model.initial_state(words))
         for t in range(2):
             _, state = model.step(clip.frame(t), words, state)
     assert 0 < counter.most_elements < config.global_cells * config.patches * config.width / 4

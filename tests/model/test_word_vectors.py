@@ -163,7 +163,7 @@ def masks(model: Locater) -> Tensor:
     words = model.text(model.read(["the puppy left", "blorp trucks"]))
     torch.manual_seed(1)
     clip = model.fuse(model.visual(torch.rand(1, 2, 3, 64, 64)), torch.zeros(1, 2, 2), words)
-    return model.step(clip.frame(0), words, model.start(words))[0].logits
+    return model.step(clip.frame(0), words, model.initial_state(words))[0].logits
 
 
 @torch.no_grad()

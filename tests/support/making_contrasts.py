@@ -13,7 +13,7 @@ from locater.records import SampleInfo
 from locater.text.roles import Role, RolePhrase, SentenceRoles
 from tests.support.making_datasets import blob, write_binary, write_h5, write_lines, write_video
 
-LABELER = "making_contrasts:FakeLabeler"
+LABELER = "tests.support.making_contrasts:FakeLabeler"
 _SENTENCE = re.compile(r"(?:(?:the|an|a) )?(.+?) (?:is )?(\w+)ing(?: (in|on|behind) the (.+))?")
 
 

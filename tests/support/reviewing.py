@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from locater.contrast.build import Asked, build
+from locater.contrast.build import BuildRequest, build
 from locater.datasets.catalog import open_dataset
 from tests.support.making_contrasts import FakeLabeler, make_contrasting_a2d
 
@@ -21,7 +21,7 @@ def make_set(folder: Path, **asked: Any) -> Path:
     """A small set, built in `folder`."""
     source = folder.with_name(f"{folder.name}_source")
     make_contrasting_a2d(source)
-    build(open_dataset("a2d-sentences", source, "test"), FakeLabeler(), Asked(folder, **asked))
+    build(open_dataset("a2d-sentences", source, "test"), FakeLabeler(), BuildRequest(folder, **asked))
     return folder
 
 

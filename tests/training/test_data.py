@@ -6,7 +6,7 @@ from locater.errors import LocaterError
 from locater.training.data.batches import first_number, mirrored, training_plans
 from locater.training.data.shapes import ShapesData
 from locater.training.data.sources import open_data
-from locater.worlds.motion_targets import DOINGS
+from locater.worlds.motion_targets import MOTION_TARGETS
 
 
 def data(**changes: object) -> ShapesData:
@@ -62,15 +62,17 @@ def test_what_cannot_be_is_said() -> None:
 def test_a_mirrored_clip_has_mirrored_doings() -> None:
     source = data()
     batch = source.draw(source.plan(range(8), 0.0), torch.device("cpu"))
-    assert batch.doings is not None
+    assert batch.motion_targets is not None
     both = mirrored(batch, number=3, chance=1.0)
-    assert both.doings is not None
-    right = DOINGS.index("moved_right")
-    torch.testing.assert_close(both.doings[:, :, right].flip(-1), -batch.doings[:, :, right])
-    dart = DOINGS.index("late_dart_left"), DOINGS.index("late_dart_right")
-    torch.testing.assert_close(both.doings[:, :, dart[0]].flip(-1), batch.doings[:, :, dart[1]])
-    others = [i for i, name in enumerate(DOINGS) if i not in (right, *dart)]
-    torch.testing.assert_close(both.doings[:, :, [*others, -1]].flip(-1), batch.doings[:, :, [*others, -1]])
+    assert both.motion_targets is not None
+    right = MOTION_TARGETS.index("moved_right")
+    torch.testing.assert_close(both.motion_targets[:, :, right].flip(-1), -batch.motion_targets[:, :, right])
+    dart = MOTION_TARGETS.index("late_dart_left"), MOTION_TARGETS.index("late_dart_right")
+    torch.testing.assert_close(both.motion_targets[:, :, dart[0]].flip(-1), batch.motion_targets[:, :, dart[1]])
+    others = [i for i, name in enumerate(MOTION_TARGETS) if i not in (right, *dart)]
+    torch.testing.assert_close(
+        both.motion_targets[:, :, [*others, -1]].flip(-1), batch.motion_targets[:, :, [*others, -1]]
+    )
 
 
 def test_the_sentences_of_one_clip_are_mirrored_with_it() -> None:

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from locater.model.locater import ClipPrediction
 from locater.records import Batch, VideoState
-from locater.training.losses import clip_loss, dice, doings_error
+from locater.training.losses import clip_loss, dice, motion_target_error
 
 
 def made(logits: torch.Tensor, auxiliary: torch.Tensor | None) -> ClipPrediction:
@@ -25,7 +25,11 @@ def test_the_loss_is_eq_12_over_annotated_frames_alone() -> None:
     masks = (torch.rand(2, 3, 8, 8) > 0.5).float()
     is_annotated = torch.tensor([[True, False, True], [False, False, True]])
     terms = clip_loss(
-        made(logits, auxiliary), batch(masks, is_annotated), auxiliary_weight=0.4, dice_weight=0.0, doings_weight=0.0
+        made(logits, auxiliary),
+        batch(masks, is_annotated),
+        auxiliary_weight=0.4,
+        dice_weight=0.0,
+        motion_target_weight=0.0,
     )
 
     def cross_entropy(x: torch.Tensor) -> torch.Tensor:
@@ -58,15 +62,17 @@ def test_dice_pays_for_every_bit_less_of_an_absent_thing() -> None:
 
 
 def test_doings_are_asked_where_there_are_objects_alone() -> None:
-    truth = torch.zeros(1, 1, 3, 4, 4)  # two doings and the weight
+    truth = torch.zeros(1, 1, 3, 4, 4)  # two motion targets and the weight
     truth[:, :, :, :2, :2] = torch.tensor([0.5, -1.0, 1.0])[:, None, None]  # one object, in the first of four patches
     right = torch.full((1, 1, 2, 2, 2), 9.0)
     right[:, :, 0, 0] = torch.tensor([0.5, -1.0])
-    assert doings_error(right, truth).item() == 0
-    assert doings_error(right + 1, truth).item() == pytest.approx(0.25)  # smooth L1 of an error of 1, and nobody rests
+    assert motion_target_error(right, truth).item() == 0
+    assert motion_target_error(right + 1, truth).item() == pytest.approx(
+        0.25
+    )  # smooth L1 of an error of 1, and nobody rests
     resting = truth.clone()
     resting[:, :, 2, 2:, 2:] = 1.0  # one that does nothing
     told = right.clone()
     told[:, :, 1, 1] = 1.0
-    assert doings_error(told, resting).item() == pytest.approx(0.25)  # who rests weighs as much as who does not
-    assert doings_error(right, torch.zeros_like(truth)).item() == 0  # nobody there, nothing to say
+    assert motion_target_error(told, resting).item() == pytest.approx(0.25)  # who rests weighs as much as who does not
+    assert motion_target_error(right, torch.zeros_like(truth)).item() == 0  # nobody there, nothing to say

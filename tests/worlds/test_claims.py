@@ -6,24 +6,24 @@ import numpy as np
 
 from locater.worlds.claims import Claim, Description, Looks, is_absent, is_unique, judge
 from locater.worlds.grammar import Lexicon, say
-from locater.worlds.scene_objects import Cast, Event
+from locater.worlds.scene_objects import Event, SceneObjects
 from locater.worlds.sentences import Alternatives, absent_description, true_descriptions, unique_description
 
 FRAMES = 16
 
 
-def make_cast(
+def make_scene_objects(
     nouns: tuple[str, ...],
     starts: list[tuple[float, float]],
     ends: list[tuple[float, float]] | None = None,
     events: tuple[tuple[Event, ...], ...] | None = None,
     radii: tuple[float, ...] | None = None,
-) -> Cast:
+) -> SceneObjects:
     time = np.linspace(0, 1, FRAMES)[None, :, None]
     begin, end = np.array(starts)[:, None], np.array(ends or starts)[:, None]
     count = len(nouns)
     sizes = np.array(radii or (0.1,) * count)[:, None] * np.ones((1, FRAMES))
-    return Cast(
+    return SceneObjects(
         nouns=nouns,
         colours=("",) * count,
         textures=("",) * count,
@@ -37,50 +37,54 @@ def make_cast(
     )
 
 
-def verdict(cast: Cast, noun: str, claim: Claim) -> list[int]:
-    return [int(value) for value in judge(Description(Looks(noun=noun), claim), cast)]
+def verdict(objects: SceneObjects, noun: str, claim: Claim) -> list[int]:
+    return [int(value) for value in judge(Description(Looks(noun=noun), claim), objects)]
 
 
 def test_position_has_a_margin() -> None:
-    cast = make_cast(("dog", "dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.45, 0.5), (0.2, 0.2)])
-    assert verdict(cast, "dog", Claim("position", "left")) == [1, -1, 0, -1]
-    assert verdict(cast, "", Claim("position", "top_left"))[3] == 1
+    objects = make_scene_objects(("dog", "dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.45, 0.5), (0.2, 0.2)])
+    assert verdict(objects, "dog", Claim("position", "left")) == [1, -1, 0, -1]
+    assert verdict(objects, "", Claim("position", "top_left"))[3] == 1
 
 
 def test_superlatives_compare_with_those_that_look_alike() -> None:
-    cast = make_cast(("dog", "dog", "cat"), [(0.4, 0.5), (0.8, 0.5), (0.1, 0.5)])
-    assert verdict(cast, "dog", Claim("position", "leftmost")) == [1, -1, -1]
-    assert verdict(cast, "cat", Claim("position", "leftmost")) == [-1, -1, 0]  # the only cat
-    sizes = make_cast(("dog", "dog"), [(0.2, 0.5), (0.8, 0.5)], radii=(0.1, 0.2))
+    objects = make_scene_objects(("dog", "dog", "cat"), [(0.4, 0.5), (0.8, 0.5), (0.1, 0.5)])
+    assert verdict(objects, "dog", Claim("position", "leftmost")) == [1, -1, -1]
+    assert verdict(objects, "cat", Claim("position", "leftmost")) == [-1, -1, 0]  # the only cat
+    sizes = make_scene_objects(("dog", "dog"), [(0.2, 0.5), (0.8, 0.5)], radii=(0.1, 0.2))
     assert verdict(sizes, "dog", Claim("size", "largest")) == [-1, 1]
 
 
 def test_a_relation_needs_one_anchor() -> None:
-    cast = make_cast(("dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.5, 0.5)])
-    assert verdict(cast, "dog", Claim("relation", "left_of", Looks(noun="cat"))) == [1, -1, -1]
-    assert verdict(cast, "cat", Claim("relation", "left_of", Looks(noun="dog"))) == [-1, -1, 0]
+    objects = make_scene_objects(("dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.5, 0.5)])
+    assert verdict(objects, "dog", Claim("relation", "left_of", Looks(noun="cat"))) == [1, -1, -1]
+    assert verdict(objects, "cat", Claim("relation", "left_of", Looks(noun="dog"))) == [-1, -1, 0]
 
 
 def test_motion_is_told_from_the_path() -> None:
-    cast = make_cast(("dog",) * 3, [(0.6, 0.2), (0.3, 0.5), (0.5, 0.8)], [(0.3, 0.2), (0.6, 0.5), (0.5, 0.8)])
-    assert verdict(cast, "dog", Claim("motion", "moves_left")) == [1, -1, -1]
-    assert verdict(cast, "dog", Claim("motion", "moves_right")) == [-1, 1, -1]
-    assert verdict(cast, "dog", Claim("motion", "still")) == [-1, -1, 1]
+    objects = make_scene_objects(
+        ("dog",) * 3, [(0.6, 0.2), (0.3, 0.5), (0.5, 0.8)], [(0.3, 0.2), (0.6, 0.5), (0.5, 0.8)]
+    )
+    assert verdict(objects, "dog", Claim("motion", "moves_left")) == [1, -1, -1]
+    assert verdict(objects, "dog", Claim("motion", "moves_right")) == [-1, 1, -1]
+    assert verdict(objects, "dog", Claim("motion", "still")) == [-1, -1, 1]
 
 
 def test_events_are_told_by_name_and_third() -> None:
     late, early = Event("jump", 0.7, 0.9), Event("jump", 0.1, 0.3)
-    cast = make_cast(("dog",) * 4, [(0.2, 0.2)] * 4, events=((late,), (early,), (), (Event("jump", 0.4, 0.6),)))
-    assert verdict(cast, "dog", Claim("late_event", "jump")) == [1, -1, -1, 0]
-    assert verdict(cast, "dog", Claim("early_event", "jump")) == [-1, 1, -1, 0]
-    cast = make_cast(("dog",) * 2, [(0.2, 0.2)] * 2, events=((Event("grow", 0.7, 0.9),), ()))
-    assert verdict(cast, "dog", Claim("late_event", "swell")) == [0, -1]  # too like each other
+    objects = make_scene_objects(
+        ("dog",) * 4, [(0.2, 0.2)] * 4, events=((late,), (early,), (), (Event("jump", 0.4, 0.6),))
+    )
+    assert verdict(objects, "dog", Claim("late_event", "jump")) == [1, -1, -1, 0]
+    assert verdict(objects, "dog", Claim("early_event", "jump")) == [-1, 1, -1, 0]
+    objects = make_scene_objects(("dog",) * 2, [(0.2, 0.2)] * 2, events=((Event("grow", 0.7, 0.9),), ()))
+    assert verdict(objects, "dog", Claim("late_event", "swell")) == [0, -1]  # too like each other
 
 
 def test_unknown_looks_are_never_said() -> None:
-    cast = make_cast(("dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.5, 0.5)])
+    objects = make_scene_objects(("dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.5, 0.5)])
     claim = Claim("position", "left")
-    description = unique_description(cast, 0, claim, [("noun", "colour", "texture", "size"), ("noun", "colour")])
+    description = unique_description(objects, 0, claim, [("noun", "colour", "texture", "size"), ("noun", "colour")])
     assert description is not None and description.looks == Looks(noun="dog")
     lexicon = Lexicon(nouns={"dog": ("dog", "hound"), "cat": ("cat",)})
     words = set(lexicon.vocabulary())
@@ -90,18 +94,18 @@ def test_unknown_looks_are_never_said() -> None:
 
 
 def test_absent_descriptions_differ_by_one_thing() -> None:
-    cast = make_cast(("dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.8, 0.8)])
+    objects = make_scene_objects(("dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.8, 0.8)])
     base = Description(Looks(noun="dog"), Claim("position", "left"))
-    assert is_unique(judge(base, cast), 0)
+    assert is_unique(judge(base, objects), 0)
     alternatives = Alternatives(("dog", "cat", "cow"), (), (), lambda _colour, _noun: True)
-    by_looks = absent_description(Random(0), cast, base, alternatives, change_claim=False)
-    assert by_looks is not None and by_looks.claim == base.claim and is_absent(judge(by_looks, cast))
-    by_claim = absent_description(Random(0), cast, base, alternatives, change_claim=True)
-    assert by_claim is not None and by_claim.looks == base.looks and is_absent(judge(by_claim, cast))
+    by_looks = absent_description(Random(0), objects, base, alternatives, change_claim=False)
+    assert by_looks is not None and by_looks.claim == base.claim and is_absent(judge(by_looks, objects))
+    by_claim = absent_description(Random(0), objects, base, alternatives, change_claim=True)
+    assert by_claim is not None and by_claim.looks == base.looks and is_absent(judge(by_claim, objects))
 
 
 def test_true_descriptions_are_unique() -> None:
-    cast = make_cast(("dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.5, 0.5)])
-    found = list(true_descriptions(cast, 0, "relation", [("noun",)]))
+    objects = make_scene_objects(("dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.5, 0.5)])
+    found = list(true_descriptions(objects, 0, "relation", [("noun",)]))
     assert Claim("relation", "left_of", Looks(noun="cat")) in [description.claim for description in found]
-    assert all(is_unique(judge(description, cast), 0) for description in found)
+    assert all(is_unique(judge(description, objects), 0) for description in found)

@@ -58,7 +58,7 @@ def test_every_sentence_has_one_referent_or_none(kind: str, split: str) -> None:
     for scene in scenes(split, kind, 80):
         assert check(scene)
         assert (scene.referent is None) == (kind == "absent")
-        assert 3 <= len(scene.cast) <= 5
+        assert 3 <= len(scene.objects) <= 5
         said = scene.expression.split()
         assert set(said) <= words and len(said) <= MOST_WORDS and scene.expression == scene.expression.lower()
 
@@ -82,7 +82,7 @@ def test_one_twin_shares_all_looks(kind: str) -> None:
             assert referent.radius == twin.radius
         if claim.name != "spinning":
             assert referent.angle == twin.angle
-        looks_alone = judge(type(scene.description)(scene.description.looks), scene.cast)
+        looks_alone = judge(type(scene.description)(scene.description.looks), scene.objects)
         assert not is_unique(looks_alone, scene.actor_of_member.index(scene.referent))
         assert not is_absent(looks_alone)
 
@@ -150,8 +150,8 @@ def test_absent_sentences_are_about_what_is_almost_there() -> None:
     chosen = scenes("train", "absent", 200)
     for scene in chosen:
         looks = scene.description.looks
-        almost += (not looks.noun or looks.noun in scene.cast.nouns) and (
-            not looks.colour or looks.colour in scene.cast.colours
+        almost += (not looks.noun or looks.noun in scene.objects.nouns) and (
+            not looks.colour or looks.colour in scene.objects.colours
         )
     assert almost > 0.6 * len(chosen)
 
@@ -163,7 +163,7 @@ def test_one_video_has_several_sentences(kind: str) -> None:
         assert len(found) >= 3 and len({question.referent for question in found}) >= 2
         for question in found:
             member = scene.actor_of_member.index(question.referent)
-            assert is_unique(judge(question.description, scene.cast), member)
+            assert is_unique(judge(question.description, scene.objects), member)
         if scene.referent is not None:
             assert (found[0].kind, found[0].expression, found[0].referent) == (kind, scene.expression, scene.referent)
 

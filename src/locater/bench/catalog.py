@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from locater.bench.harness.report import Report
-from locater.bench.harness.request import Asked
+from locater.bench.harness.request import BenchRequest
 from locater.bench.suites import cpu, end_to_end, expressions, fps, length, memory, peers, precision
 from locater.errors import LocaterError
 
 ALL = "all"
-BENCHMARKS: Mapping[str, Callable[[Asked], Report]] = {
+BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "fps": fps.run,
     "memory": memory.run,
     "length": length.run,
@@ -20,7 +20,7 @@ BENCHMARKS: Mapping[str, Callable[[Asked], Report]] = {
 }
 
 
-def find_benchmarks(name: str) -> Sequence[tuple[str, Callable[[Asked], Report]]]:
+def find_benchmarks(name: str) -> Sequence[tuple[str, Callable[[BenchRequest], Report]]]:
     """The benchmark of that name, or each of them in turn."""
     if name == ALL:
         return tuple(BENCHMARKS.items())

@@ -29,11 +29,13 @@ def bench(
 ) -> None:
     """Check results, then measure; print a table and write it as JSON with a plot."""
     from locater.bench.catalog import find_benchmarks
-    from locater.bench.harness.request import Asked, find_device, find_precision
+    from locater.bench.harness.request import BenchRequest
+    from locater.compute.device import find_device
+    from locater.compute.precision import find_precision
 
     benchmarks = find_benchmarks(name)
     place = find_device(device)
-    asked = Asked(
+    request = BenchRequest(
         device=place,
         precision=find_precision(precision, place),
         preset=preset,
@@ -45,8 +47,8 @@ def bench(
     failures: list[LocaterError] = []
     for each, run in benchmarks:
         try:
-            report = run(asked)
-            report.save(out, asked)
+            report = run(request)
+            report.save(out, request)
             typer.echo(report.text())
             typer.echo(f"Saved: {out / f'{each}.json'} and {out / f'{each}.png'}\n")
             report.fail_on_disagreement()

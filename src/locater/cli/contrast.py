@@ -83,12 +83,12 @@ def contrast_build(
     labeler: Annotated[str, typer.Option(help=_LABELER)] = "",
 ) -> None:
     """Write M, S and T as files; run it again to go on, or to replace pairs that people rejected."""
-    from locater.contrast.build import Asked, build
+    from locater.contrast.build import BuildRequest, build
     from locater.contrast.statistics import statistics_markdown
     from locater.text.roles import open_labeler
 
     chosen = tuple(each.strip().upper() for each in subsets.split(",") if each.strip())
-    asked = Asked(out, chosen, seed, order, format, video)
+    asked = BuildRequest(out, chosen, seed, order, format, video)
     with progress_display("sequences/s") as progress:
         task = progress.add_task("building")
         built = build(

@@ -11,7 +11,7 @@ from torch import Tensor
 TensorFunction = Callable[..., tuple[Tensor, ...]]
 
 
-class Captured:
+class CapturedGraph:
     """A pure function of tensors as one CUDA graph: a call copies the inputs in and replays it.
 
     What a call returns is overwritten by the next one, and by that of any graph with the same memory `pool`.
@@ -39,9 +39,9 @@ class Captured:
         return self._outputs
 
 
-def captured_in_one_pool() -> Callable[..., TensorFunction]:
-    """`Captured` whose graphs share their memory, so that ten of them take little more than the largest."""
-    return partial(Captured, pool=torch.cuda.graph_pool_handle())
+def captured_in_shared_pool() -> Callable[..., TensorFunction]:
+    """`CapturedGraph` whose graphs share their memory, so that ten of them take little more than the largest."""
+    return partial(CapturedGraph, pool=torch.cuda.graph_pool_handle())
 
 
 class Replays:

@@ -14,22 +14,22 @@ def scales_of(rows: Tensor, least: float) -> Tensor:
 
 def to_codes(rows: Tensor, scales: Tensor) -> Tensor:
     """The nearest int8 codes of rows (N, ...), given their scales (N,)."""
-    return (rows / _a_row_each(scales, rows)).round().clamp(-LARGEST, LARGEST).to(torch.int8)
+    return (rows / _per_row(scales, rows)).round().clamp(-LARGEST, LARGEST).to(torch.int8)
 
 
 def from_codes(codes: Tensor, scales: Tensor) -> Tensor:
     """The float32 rows (N, ...) that codes and scales stand for."""
-    return codes.float() * _a_row_each(scales, codes)
+    return codes.float() * _per_row(scales, codes)
 
 
-def in_eight_bits(name: str, tensor: Tensor) -> dict[str, Tensor]:
+def quantize_int8(name: str, tensor: Tensor) -> dict[str, Tensor]:
     """A tensor (N, ...) as the two that are stored for it."""
     rows = tensor.detach().cpu().float()
     scales = scales_of(rows, least=1e-12)
     return {name + CODES: to_codes(rows, scales), name + SCALES: scales}
 
 
-def out_of_eight_bits(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def dequantize_int8(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The tensors with every stored pair as the one tensor, in float32, that it stands for."""
     whole = {name: tensor for name, tensor in tensors.items() if not name.endswith((CODES, SCALES))}
     for name, codes in tensors.items():
@@ -39,5 +39,5 @@ def out_of_eight_bits(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return whole
 
 
-def _a_row_each(scales: Tensor, rows: Tensor) -> Tensor:
+def _per_row(scales: Tensor, rows: Tensor) -> Tensor:
     return scales.float().view(-1, *(1,) * (rows.ndim - 1))

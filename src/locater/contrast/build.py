@@ -27,7 +27,7 @@ Listener = Callable[[int, int], None]  # sequences done, and how many there are
 
 
 @dataclass(frozen=True)
-class Asked:
+class BuildRequest:
     """What to build, and where."""
 
     out: Path
@@ -56,7 +56,7 @@ class Built:
     statistics: dict[str, Any]
 
 
-def build(dataset: Dataset, labeler: RoleLabeler, asked: Asked, listen: Listener | None = None) -> Built:
+def build(dataset: Dataset, labeler: RoleLabeler, asked: BuildRequest, listen: Listener | None = None) -> Built:
     """Build what is not there yet; a source that cannot be read costs its own sequences alone."""
     subsets = check_subsets(asked.subsets)
     is_query_first(asked.order, asked.seed, "")
@@ -81,7 +81,7 @@ def check_subsets(subsets: Sequence[str]) -> tuple[str, ...]:
     return tuple(each for each in SUBSETS if each in subsets)
 
 
-def _identity(planned: Plan, asked: Asked) -> dict[str, Any]:
+def _identity(planned: Plan, asked: BuildRequest) -> dict[str, Any]:
     """What must not change between the parts of one build; people's decisions may."""
     return {
         "dataset": planned.dataset_name,
@@ -115,7 +115,7 @@ def _claimed(folder: Path, identity: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _write_sequences(
-    dataset: Dataset, layout: Layout, planned: Plan, asked: Asked, tasks: Sequence[Task], listen: Listener | None
+    dataset: Dataset, layout: Layout, planned: Plan, asked: BuildRequest, tasks: Sequence[Task], listen: Listener | None
 ) -> list[Skipped]:
     provenance = {
         "dataset": planned.dataset_name,

@@ -73,7 +73,7 @@ class FuseGraph(Graph):
         super().__init__(model)
         meanings = ("patch_meanings", "word_meanings") if model.recognition else ()
         self.inputs = ("patches", "times", "words", "is_padding", *meanings)
-        self.outputs = ("values", "stamped", "projected")[: 3 if model.config.local_cells else 2]
+        self.outputs = ("values", "positioned", "projected")[: 3 if model.config.local_cells else 2]
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """(B, T, P, D) each, from (T, P, D), (T, 2), (B, W, D), (B, W), and of meanings (T, P, E) and (B, W, E)."""
@@ -82,19 +82,19 @@ class FuseGraph(Graph):
         visual = VisualFeatures(patches.unsqueeze(0), (), grid, *(each.unsqueeze(0) for each in meanings[:1]))
         encoded = Words(words, is_padding, is_padding, NO_STRINGS, (), True, *meanings[1:])
         fused = self.model.fuse(visual, times.unsqueeze(0), encoded)
-        return (fused.values, fused.stamped, fused.projected)[: len(self.outputs)]
+        return (fused.values, fused.positioned, fused.projected)[: len(self.outputs)]
 
 
-class RememberGraph(Graph):
+class WriteGlobalGraph(Graph):
     """One frame written into the global memory (Eq. 5)."""
 
-    name = "remember"
-    inputs = ("stamped", "global_cells")
+    name = "write_global"
+    inputs = ("positioned", "global_cells")
     outputs = ("global_cells_after",)
 
-    def forward(self, stamped: Tensor, global_cells: Tensor) -> Tensor:
+    def forward(self, positioned: Tensor, global_cells: Tensor) -> Tensor:
         """(B, G, D) from (B, P, D) and (B, G, D)."""
-        return self.model.memory.write_global(stamped.unsqueeze(1), global_cells)
+        return self.model.memory.write_global(positioned.unsqueeze(1), global_cells)
 
 
 class StepGraph(Graph):
@@ -107,7 +107,7 @@ class StepGraph(Graph):
         has_global, has_local = bool(model.config.global_cells), bool(model.config.local_cells)
         self.inputs = (
             "values",
-            *(("stamped",) if has_global or has_local else ()),
+            *(("positioned",) if has_global or has_local else ()),
             *early_names(model),
             "words",
             "is_padding",
@@ -123,7 +123,7 @@ class StepGraph(Graph):
         none = values[:, :0]
         frame = ClipFeatures(
             values=values.unsqueeze(1),
-            stamped=given.get("stamped", values).unsqueeze(1),
+            positioned=given.get("positioned", values).unsqueeze(1),
             projected=given.get("projected", values).unsqueeze(1),
             early=tuple(given[name].unsqueeze(1) for name in early_names(self.model)),
             grid=grid,
@@ -155,6 +155,6 @@ def early_names(model: Locater) -> tuple[str, ...]:
 
 def graphs_of(model: Locater) -> Sequence[Graph]:
     """The graphs of one network, in the order in which a video runs through them."""
-    remember = (RememberGraph(model),) if model.config.global_cells else ()
+    write_global = (WriteGlobalGraph(model),) if model.config.global_cells else ()
     refine = (RefineGraph(model),) if model.refiner is not None else ()
-    return (TextGraph(model), VisualGraph(model), FuseGraph(model), *remember, StepGraph(model), *refine)
+    return (TextGraph(model), VisualGraph(model), FuseGraph(model), *write_global, StepGraph(model), *refine)

@@ -157,7 +157,7 @@ def _examples(model: Locater) -> dict[str, Tensor]:
     words = model.text(tokens)
     pixels = torch.rand(frames, 3, config.image_size, config.image_size)
     visual = model.visual(pixels.unsqueeze(0))
-    cells = dict(zip(("global_cells", "local_cells"), model.memory.start(batch), strict=True))
+    cells = dict(zip(("global_cells", "local_cells"), model.memory.initial_state(batch), strict=True))
     return {
         "numbers": tokens.numbers,
         "word_of_token": tokens.word_of_token,
@@ -168,7 +168,7 @@ def _examples(model: Locater) -> dict[str, Tensor]:
         "is_padding": words.is_padding.repeat(batch, 1),
         **_examples_of_meanings(words, visual, batch),
         # A tensor of its own each: one given twice is traced as one input.
-        **{name: torch.randn(batch, config.patches, config.width) for name in ("values", "stamped", "projected")},
+        **{name: torch.randn(batch, config.patches, config.width) for name in ("values", "positioned", "projected")},
         **{name: value.clone() for name, value in cells.items()},
         **{f"early_{place}": maps[0, :1] for place, maps in enumerate(visual.early)},
         "frame": pixels[:1],
@@ -235,15 +235,15 @@ def _tokens(model: Locater, count: int) -> Tokens:
 
 def _torch_logits(model: Locater, case: _Case) -> Iterator[Tensor]:
     words = model.text(case.tokens)
-    state = model.start(words)
+    state = model.initial_state(words)
     frames, times = case.frames[None], case.times[None]
     for t in case.sampled:
         clip = model.fuse(model.visual(frames[:, [t]]), times[:, [t]], words)
-        state = model.remember(clip.stamped, state)
+        state = model.write_global(clip.positioned, state)
     for first in range(0, frames.shape[1], case.chunk):
         some = slice(first, first + case.chunk)
         clip = model.fuse(model.visual(frames[:, some]), times[:, some], words)
-        predictions, states = model.steps(clip, words, state)
+        predictions, states = model.decode_clip(clip, words, state)
         logits = torch.stack([prediction.logits for prediction in predictions], dim=1)
         yield from model.refined(frames[:, some], logits).unbind(1)
         state = states[-1]

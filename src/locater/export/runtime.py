@@ -48,7 +48,7 @@ class ExportedModel:
         ]
         return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
-    def start(self, batch: int) -> dict[str, Array]:
+    def initial_state(self, batch: int) -> dict[str, Array]:
         """The state before any frame, one set of cells an expression."""
         return {name: np.repeat(cells[None], batch, axis=0) for name, cells in self.first_cells.items()}
 
@@ -57,11 +57,11 @@ class ExportedModel:
         seen = self.run("visual", {"frames": frames})
         return {"frames": frames, **seen, **self.run("fuse", {**seen, **words, "times": times})}
 
-    def remember(self, frame: Mapping[str, Array], state: Mapping[str, Array]) -> dict[str, Array]:
+    def write_global(self, frame: Mapping[str, Array], state: Mapping[str, Array]) -> dict[str, Array]:
         """The state with one frame written into its global memory; unchanged where there is none."""
-        if "remember" not in self._sessions:
+        if "write_global" not in self._sessions:
             return dict(state)
-        written = self.run("remember", {**frame, **state})
+        written = self.run("write_global", {**frame, **state})
         return {**state, "global_cells": written["global_cells_after"]}
 
     def step(
@@ -78,10 +78,10 @@ class ExportedModel:
         self, frames: Array, times: Array, words: Mapping[str, Array], chunk: int, sampled: Sequence[int]
     ) -> Iterator[Array]:
         """Each frame's logits (B, h, w), after the `sampled` frames are written into the global memory."""
-        state = self.start(len(words["words"]))
+        state = self.initial_state(len(words["words"]))
         for t in sampled:
             encoded = self.encode(frames[[t]], times[[t]], words)
-            state = self.remember(frame_of(encoded, 0), state)
+            state = self.write_global(frame_of(encoded, 0), state)
         for first in range(0, len(frames), chunk):
             some = slice(first, first + chunk)
             encoded = self.encode(frames[some], times[some], words)
@@ -92,6 +92,6 @@ class ExportedModel:
 
 def frame_of(chunk: Mapping[str, Array], t: int) -> dict[str, Array]:
     """One frame of a chunk; early maps (T, C, h, w) are shared by all expressions and keep a first axis of 1."""
-    fused = {name: chunk[name][:, t] for name in ("values", "stamped", "projected") if name in chunk}
+    fused = {name: chunk[name][:, t] for name in ("values", "positioned", "projected") if name in chunk}
     early = {name: maps[[t]] for name, maps in chunk.items() if name.startswith("early_")}
     return {"frame": chunk["frames"][[t]], **fused, **early}

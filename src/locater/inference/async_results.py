@@ -20,7 +20,7 @@ THRESHOLD = 0.5  # section 3.3, inference
 
 
 @dataclass(frozen=True)
-class PendingResults:
+class AsyncResults:
     """The masks of a chunk, computed and being copied."""
 
     frames: Sequence[Frame]
@@ -33,7 +33,7 @@ class PendingResults:
     copied: torch.cuda.Event | None  # None: all of it was on the CPU from the start
 
     @classmethod
-    def of(cls, frames: Sequence[Frame], found: ChunkMasks, words: Words, soft: bool) -> "PendingResults":
+    def of(cls, frames: Sequence[Frame], found: ChunkMasks, words: Words, soft: bool) -> "AsyncResults":
         """Masks at each frame's own size; nothing here waits for the GPU."""
         small = found.logits.float().sigmoid()
         masks, soft_masks = [], []

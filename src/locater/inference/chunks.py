@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from locater.compute.cuda_graph import Replays, captured_in_one_pool
+from locater.compute.cuda_graph import Replays, captured_in_shared_pool
 from locater.model.locater import Locater
 from locater.records import Tokens, VideoState, Words
 
@@ -42,14 +42,14 @@ class Chunks:
         self.model = model
         self.device = model.memory.local_start.device
         self.dtype = model.memory.local_start.dtype
-        self._replays = Replays(self._computed, captured_in_one_pool()) if is_replayed else None
+        self._replays = Replays(self._computed, captured_in_shared_pool()) if is_replayed else None
 
     def read(self, tokens: Tokens) -> Words:
         """The encoded sentences, in the precision that computes."""
         words: Words = self.model.text(tokens)
         return replace(words, features=words.features.to(self.dtype))
 
-    def remember(
+    def write_global(
         self, frames: Tensor, times: Tensor, words: Words, state: VideoState, samples: tuple[int, ...], is_full: bool
     ) -> VideoState:
         """The state with some frames of (1, T, 3, S, S') in its global memory."""
@@ -102,17 +102,17 @@ class Chunks:
         clip = self.model.fuse(self.model.visual(frames), times, words)
         if plan.samples and not plan.is_live:
             # Stacked rather than indexed: a list of places would be copied to the GPU, which no graph can hold.
-            state = self.model.remember(torch.stack([clip.stamped[:, t] for t in plan.samples], dim=1), state)
+            state = self.model.write_global(torch.stack([clip.positioned[:, t] for t in plan.samples], dim=1), state)
         if not plan.is_segmented:
             return (state.global_cells,)
         predictions, globals_by_span, locals_by_frame = [], [], []
         for start, stop in plan.spans(frames.shape[1]):
             done = max(0, plan.first - start)
             if plan.is_live and start in plan.samples and not done:
-                state = self.model.remember(clip.stamped[:, start : start + 1], state)
+                state = self.model.write_global(clip.positioned[:, start : start + 1], state)
             globals_by_span.append(state.global_cells)
             if done < stop - start:
-                found, states = self.model.steps(clip.part(start, stop), words, state, done)
+                found, states = self.model.decode_clip(clip.part(start, stop), words, state, done)
                 state = states[-1]
                 predictions += found
                 locals_by_frame += [each.local_cells for each in states]

@@ -24,7 +24,7 @@ _KINDS = ("position", "relation", "appearance", "late_event")
 
 
 @dataclass(frozen=True)
-class Asked:
+class DemoSentence:
     """A sentence on a clip."""
 
     kind: str
@@ -36,7 +36,7 @@ class DemoClip:
     """A video, sentences on it, and what they mean."""
 
     path: Path
-    questions: tuple[Asked, ...]
+    questions: tuple[DemoSentence, ...]
     truths: tuple[Mapping[int, Mask], ...]  # a question: its true masks by frame
 
     @property
@@ -71,7 +71,7 @@ def demo_clip(path: Path | None = None) -> DemoClip:
     }
     return DemoClip(
         clip if path is None else path,
-        tuple(Asked(each["kind"], each["expression"]) for each in truth["sentences"]),
+        tuple(DemoSentence(each["kind"], each["expression"]) for each in truth["sentences"]),
         tuple(nothing if each["means"] is None else masks[each["means"]] for each in truth["sentences"]),
     )
 
@@ -84,7 +84,7 @@ def render_clip(path: Path) -> DemoClip:
         for frame in frames.frames():
             file.write(frame.pixels, frame.timestamp)
     questions = _one_of_each(world.expressions_for(_SEED))
-    asked = tuple(Asked(question.kind, question.expression) for question in questions)
+    asked = tuple(DemoSentence(question.kind, question.expression) for question in questions)
     return DemoClip(path, asked, tuple(frames.masks(question.referent) for question in questions))
 
 

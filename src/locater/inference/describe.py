@@ -10,7 +10,7 @@ def checkpoint_facts(target: str) -> list[tuple[str, str]]:
     model = from_pretrained(folder)
     config = model.config
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    state = model.start(model.text(model.read(["a"])))
+    state = model.initial_state(model.text(model.read(["a"])))
     shape = ", or as many in the frame's own shape" if config.keep_aspect else ""
     return [
         ("checkpoint", str(folder)),

@@ -5,16 +5,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Literal, Self, get_args
+from typing import Literal, Self
 
 import torch
 from torch import Tensor
 
+from locater.compute.device import find_device
+from locater.compute.precision import Precision, dtype_of, find_precision
 from locater.errors import LocaterError
-from locater.inference.async_results import PendingResults
+from locater.inference.async_results import AsyncResults
 from locater.inference.chunks import Chunks, Plan
 from locater.model import checkpoint
-from locater.model.cast_model import lowered
+from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
 from locater.records import Frame, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
 from locater.video.reader import open_source
@@ -22,8 +24,6 @@ from locater.video.transforms import frame_times, frames_to_tensor
 
 Source = str | Path | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
-Precision = Literal["float32", "bfloat16", "float16"]
-PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
 CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
@@ -44,12 +44,10 @@ class Segmenter:
     def __init__(
         self, model: Locater, device: str | torch.device | None = None, precision: Precision = "float32"
     ) -> None:
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        if precision == "float16" and self.device.type == "cpu":  # torch's CPU has no LSTM in it
-            raise LocaterError("float16 needs a GPU; on the CPU choose bfloat16 or float32.")
+        self.device = find_device(None if device is None else str(device))
+        self.precision = find_precision(precision, self.device)
         self.model = model.to(self.device).eval()
-        self.precision = precision
-        self.chunks = Chunks(lowered(self.model, getattr(torch, precision)), is_replayed=self.device.type == "cuda")
+        self.chunks = Chunks(cast_model(self.model, dtype_of(self.precision)), is_replayed=self.device.type == "cuda")
 
     @classmethod
     def from_pretrained(
@@ -168,7 +166,7 @@ class Segmenter:
         state = replace(state, is_global_complete=True)
         with torch.inference_mode():
             found = self.chunks.segment(*self._input(whole, duration), words, state, plan, is_full)
-            pending = PendingResults.of(whole, found, words, soft)
+            pending = AsyncResults.of(whole, found, words, soft)
         if on_frame is not None:
             on_frame(whole[-1].index)
         yield from pending.results()
@@ -190,7 +188,7 @@ class Segmenter:
             if samples:
                 with torch.inference_mode():
                     given = self._input(some, source.info.duration)
-                    state = self.chunks.remember(*given, words, state, samples, is_full=len(some) == chunk)
+                    state = self.chunks.write_global(*given, words, state, samples, is_full=len(some) == chunk)
             if on_frame is not None:
                 on_frame(some[-1].index)
         return replace(state, is_global_complete=True)
@@ -204,7 +202,7 @@ class Segmenter:
         first = state.frame_index - (state.frame_index % chunk if source.is_repeatable else 0)
         frames = source.frames(start=first)
         is_ahead = self._is_ahead(is_live)
-        waiting: PendingResults | None = None
+        waiting: AsyncResults | None = None
         while some := list(islice(frames, chunk)):
             done = max(0, state.frame_index - some[0].index)  # frames before the interruption
             if done >= len(some):
@@ -215,7 +213,7 @@ class Segmenter:
             with torch.inference_mode():
                 is_full = len(some) == chunk and not done
                 found = self.chunks.segment(*self._input(some, duration), words, state, plan, is_full)
-                pending = PendingResults.of(some[done:], found, words, soft)
+                pending = AsyncResults.of(some[done:], found, words, soft)
             state = found.states[-1]
             if not is_ahead:
                 yield from pending.results()
@@ -232,7 +230,7 @@ class Segmenter:
 
     def _start(self, words: Words) -> VideoState:
         with torch.inference_mode():
-            return self.chunks.model.start(words)
+            return self.chunks.model.initial_state(words)
 
     def _ready(self, state: VideoState) -> VideoState:
         """A state from anywhere, on the device and in the precision that computes."""

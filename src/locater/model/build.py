@@ -87,7 +87,7 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
             heads=config.memory.heads,
             time_embedding=config.memory.time_embedding,
             place_embedding=config.memory.place_embedding,
-            digest=config.memory.digest,
+            read_mlp=config.memory.read_mlp,
             refine=[
                 EncoderBlock(config.width, config.fusion.heads, config.fusion.norm)
                 for _ in range(config.memory.refine_blocks)
@@ -100,7 +100,7 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
             if config.decoder.upsampling == "fine"
             else None,
         ),
-        doings=nn.Linear(config.width, config.memory.doings) if config.memory.doings else None,
+        motion_targets=nn.Linear(config.width, config.memory.motion_targets) if config.memory.motion_targets else None,
         refiner=Refiner(config.refiner.enlarged) if config.refiner is not None else None,
     )
 

@@ -16,7 +16,7 @@ from locater.model.visual.two_way import BoxPrompt
 _EXACT_PARTS = (TextEncoder, TimeEmbedding, PlaceEmbedding, BoxPrompt, FixedBatchNorm, nn.BatchNorm1d)
 
 
-def lowered(model: Locater, dtype: torch.dtype) -> Locater:
+def cast_model(model: Locater, dtype: torch.dtype) -> Locater:
     """A copy of the network that computes in `dtype`; the network itself where that is float32.
 
     Nothing is cast on the way, so that features between layers are half as large; sums inside LayerNorm, softmax,

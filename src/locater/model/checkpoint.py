@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from locater.compute.int8 import in_eight_bits, out_of_eight_bits
+from locater.compute.int8 import dequantize_int8, quantize_int8
 from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, parse_config, preset_names
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_entries
@@ -21,6 +21,9 @@ from locater.text.words import Vocabulary
 _ROWS_OF_WORDS = {"text.embedding.weight", "text.embedding.learned.weight"}
 _PLACES_OF_WORDS = {"text.embedding.trained_rows"}
 _FIRST_WORD = Vocabulary.UNKNOWN + 1
+# What the first checkpoints call things; the weights that ship have these names.
+_OLD_MEMORY_SETTINGS = {"digest": "read_mlp", "doings": "motion_targets"}
+_OLD_TENSORS = {"memory.digest.": "memory.read_mlp.", "doings.": "motion_targets."}
 CONFIG, WEIGHTS, CARD, TEXT_ENCODER = "config.json", "model.safetensors", "README.md", "text_encoder"
 
 
@@ -46,7 +49,7 @@ def save_pretrained(model: Locater, folder: str | Path, card: str | None = None,
         tensors: dict[str, Tensor] = {}
         for name, tensor in model.state_dict().items():
             is_eight_bit = half and name.startswith("refiner.") and tensor.ndim > 1
-            tensors |= in_eight_bits(name, tensor) if is_eight_bit else {name: _stored(tensor, half)}
+            tensors |= quantize_int8(name, tensor) if is_eight_bit else {name: _stored(tensor, half)}
         save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
         (partial / CARD).write_text(card if card is not None else default_card(model), encoding="utf-8")
         if isinstance(model.text, HuggingFaceEncoder):
@@ -133,6 +136,8 @@ def _config(folder: Path) -> ModelConfig:
         values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise LocaterError(f"{folder / CONFIG} is missing or no JSON; a checkpoint folder needs it.") from None
+    if isinstance(values, dict) and isinstance(values.get("memory"), dict):
+        values["memory"] = {_OLD_MEMORY_SETTINGS.get(key, key): value for key, value in values["memory"].items()}
     return parse_config(values, str(folder / CONFIG))
 
 
@@ -145,11 +150,20 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
         raise LocaterError(f"{path} is missing; a checkpoint folder needs its weights.")
     try:
-        return out_of_eight_bits(load_file(path))
+        stored = load_file(path)
     except (OSError, safetensors.SafetensorError):
         raise LocaterError(
             f"{path} is no safetensors file or is damaged; other formats can run code and are not read."
         ) from None
+    return dequantize_int8({_present_name(name): tensor for name, tensor in stored.items()})
+
+
+def _present_name(name: str) -> str:
+    """What a stored tensor is called now."""
+    for old, new in _OLD_TENSORS.items():
+        if name.startswith(old):
+            return new + name.removeprefix(old)
+    return name
 
 
 def default_card(model: Locater) -> str:

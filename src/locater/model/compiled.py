@@ -3,10 +3,10 @@
 from torch import nn
 
 from locater.model.decoder import FineUpsampler
-from locater.model.memory import Digest, MaskEmbedding, WriteController
+from locater.model.memory import MaskEmbedding, ReadMLP, WriteController
 from locater.model.transformer import EncoderBlock
 
-_COMPILED_PARTS = (EncoderBlock, FineUpsampler, WriteController, MaskEmbedding, Digest)
+_COMPILED_PARTS = (EncoderBlock, FineUpsampler, WriteController, MaskEmbedding, ReadMLP)
 
 
 def compile_parts(model: nn.Module) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from locater.model.memory import summary
-from locater.model.rows import a_row_each
+from locater.model.rows import expand_to_expressions
 from locater.model.upsample import upsample
 from locater.records import FramePrediction, Words
 
@@ -124,7 +124,7 @@ class FineUpsampler(nn.Module):
         x = rearrange(x, "b (r c) d -> b d r c", r=coarse.shape[1])
         for (first, *others), fine in zip(self._layers(), prepared, strict=True):
             x = F.interpolate(x, size=fine.shape[-2:], mode="nearest")  # the convolutions below smooth it
-            x = F.conv2d(x, first.weight[:, : x.shape[1]], padding=1) + a_row_each(fine, x.shape[0])
+            x = F.conv2d(x, first.weight[:, : x.shape[1]], padding=1) + expand_to_expressions(fine, x.shape[0])
             for layer in others:
                 x = layer(x)
         height, width = x.shape[-2:]

@@ -12,7 +12,7 @@ from locater.model.decoder import Question, ReferringDecoder
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
 from locater.model.memory import LocalGlobalMemory
 from locater.model.recognition import Recognition
-from locater.model.rows import a_row_each
+from locater.model.rows import expand_to_expressions
 from locater.model.text import TextEncoder
 from locater.model.visual.encoder import VisualEncoder
 from locater.model.visual.refiner import Refiner
@@ -24,7 +24,7 @@ class ClipFeatures:
     """A chunk of frames, fused with the words: everything of it that needs no memory."""
 
     values: Tensor  # V (B, T, P, D)
-    stamped: Tensor  # V with its time and place on it (B, T, P, D)
+    positioned: Tensor  # V with its time and place on it (B, T, P, D)
     projected: Tensor  # W_v v of the local write (B, T, P, D)
     early: tuple[Tensor, ...]  # (B or 1, T, C, h, w) each
     grid: tuple[int, int]
@@ -34,7 +34,7 @@ class ClipFeatures:
         """The chunk's frames from `start` up to `stop`."""
         return ClipFeatures(
             values=self.values[:, start:stop],
-            stamped=self.stamped[:, start:stop],
+            positioned=self.positioned[:, start:stop],
             projected=self.projected[:, start:stop],
             early=tuple(maps[:, start:stop] for maps in self.early),
             grid=self.grid,
@@ -52,13 +52,13 @@ class ClipPrediction:
 
     logits: Tensor  # (B, T, h, w)
     auxiliary: Tensor | None  # (K, B, T, rows, columns): the fusion modules' own masks, for deep supervision
-    doings: Tensor | None  # (B, T, rows, columns, C): what the object there does, where a head tells it
+    motion_targets: Tensor | None  # (B, T, rows, columns, C): what the object there does, where a head tells it
     word_attention: Tensor  # (B, T, W)
     state: VideoState
 
 
 class Locater(nn.Module):
-    """LOCATER (fig:pipe). It holds weights and no video's state; `steps` is the one place where time passes."""
+    """LOCATER (fig:pipe). It holds weights and no video's state; `decode_clip` is the one place where time passes."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Locater(nn.Module):
         auxiliary: AuxiliaryHeads | None,
         memory: LocalGlobalMemory,
         decoder: ReferringDecoder,
-        doings: nn.Module | None,
+        motion_targets: nn.Module | None,
         refiner: Refiner | None,
     ) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Locater(nn.Module):
         self.auxiliary = auxiliary
         self.memory = memory
         self.decoder = decoder
-        self.doings = doings  # training alone asks it
+        self.motion_targets = motion_targets  # training alone asks it
         self.refiner = refiner
         self.is_refined = True  # False: masks as they are before the refiner, for a stage of training
 
@@ -94,27 +94,27 @@ class Locater(nn.Module):
         global_times: Tensor,
         tokens: Tokens,
     ) -> ClipPrediction:
-        """The masks of clips (B, T, 3, S, S), as many expressions of each, by the same `steps` that inference runs.
+        """The masks of clips (B, T, 3, S, S), as many expressions of each, by the `decode_clip` that inference runs.
 
         Without global frames (T' = 0) the clip's own are written to the global memory, each encoded once.
         """
         words = self.text(tokens)  # E_w
-        state = self.start(words)
+        state = self.initial_state(words)
         clip = self.fuse(self.visual(frames), times, words)  # E_v, E_vw
         if state.global_cells.shape[1]:
             has_own = global_frames.shape[1] > 0
             sampled = self.fuse(self.visual(global_frames), global_times, words) if has_own else clip
-            state = self.remember(sampled.stamped, state)  # M^g
-        predictions, states = self.steps(clip, words, state)  # M^l, decoder
-        doings = None
-        if self.doings is not None and self.training:
+            state = self.write_global(sampled.positioned, state)  # M^g
+        predictions, states = self.decode_clip(clip, words, state)  # M^l, decoder
+        motion_targets = None
+        if self.motion_targets is not None and self.training:
             contexts = torch.stack([prediction.context for prediction in predictions], dim=1)
-            doings = self.doings(contexts).unflatten(2, clip.grid)
+            motion_targets = self.motion_targets(contexts).unflatten(2, clip.grid)
         logits = torch.stack([prediction.logits for prediction in predictions], dim=1)
         return ClipPrediction(
             logits=self.refined(frames, logits),
             auxiliary=None if self.auxiliary is None else self.auxiliary(list(clip.modules)).unflatten(-1, clip.grid),
-            doings=doings,
+            motion_targets=motion_targets,
             word_attention=torch.stack([prediction.word_attention for prediction in predictions], dim=1),
             state=states[-1],
         )
@@ -123,38 +123,38 @@ class Locater(nn.Module):
         """Sentences as tokens, on the network's device."""
         return self.text.tokenize(expressions).to(self.memory.local_start.device)
 
-    def start(self, words: Words) -> VideoState:
+    def initial_state(self, words: Words) -> VideoState:
         """The state before any frame: the learned first cells, one set an expression."""
-        global_cells, local_cells = self.memory.start(len(words.expressions))
+        global_cells, local_cells = self.memory.initial_state(len(words.expressions))
         return VideoState(global_cells, local_cells, 0, False, words.expressions)
 
     def fuse(self, visual: VisualFeatures, times: Tensor, words: Words) -> ClipFeatures:
         """Visual features of a chunk (one set for all expressions, or one each) with the words fused in (Eq. 3, 4)."""
         batch = words.features.shape[0]
-        patches = a_row_each(visual.patches, batch)
+        patches = expand_to_expressions(visual.patches, batch)
         if self.recognition is not None:
             assert visual.meanings is not None
-            patches = self.recognition(patches, a_row_each(visual.meanings, batch), words)
+            patches = self.recognition(patches, expand_to_expressions(visual.meanings, batch), words)
         modules = self.fusion(patches, words)
         values = modules[-1]
-        stamped = self.memory.stamp(values, a_row_each(times, batch), visual.grid)
+        positioned = self.memory.add_positions(values, expand_to_expressions(times, batch), visual.grid)
         return ClipFeatures(
             values=values,
-            stamped=stamped,
-            projected=self.memory.project_local(stamped),
+            positioned=positioned,
+            projected=self.memory.project_local(positioned),
             early=visual.early,
             grid=visual.grid,
             modules=tuple(modules),
         )
 
-    def remember(self, stamped: Tensor, state: VideoState) -> VideoState:
-        """The state with sampled frames, stamped (B, T', P, D), written into its global memory (Eq. 5)."""
-        return replace(state, global_cells=self.memory.write_global(stamped, state.global_cells))
+    def write_global(self, positioned: Tensor, state: VideoState) -> VideoState:
+        """The state with sampled frames, positioned (B, T', P, D), written into its global memory (Eq. 5)."""
+        return replace(state, global_cells=self.memory.write_global(positioned, state.global_cells))
 
     def refined(self, frames: Tensor, logits: Tensor) -> Tensor:
         """A chunk's masks (B, T, h, w) along the edges of its frames; as they are where there is no refiner.
 
-        The memory is written with what `steps` gave: what is refined is for people to look at.
+        The memory is written with what `decode_clip` gave: what is refined is for people to look at.
         """
         if self.refiner is None or not self.is_refined:
             return logits
@@ -162,11 +162,11 @@ class Locater(nn.Module):
         return refined
 
     def step(self, frame: ClipFeatures, words: Words, state: VideoState) -> tuple[FramePrediction, VideoState]:
-        """One frame's mask and the state after it: `steps` of a chunk of one."""
-        (prediction,), (after,) = self.steps(frame, words, state)
+        """One frame's mask and the state after it: `decode_clip` of a chunk of one."""
+        (prediction,), (after,) = self.decode_clip(frame, words, state)
         return prediction, after
 
-    def steps(
+    def decode_clip(
         self, clip: ClipFeatures, words: Words, state: VideoState, first: int = 0
     ) -> tuple[list[FramePrediction], list[VideoState]]:
         """The chunk's masks from frame `first` on, and the state after each: read (Eq. 7, 8), decode, write (Eq. 6).
@@ -174,18 +174,18 @@ class Locater(nn.Module):
         What needs no local memory is computed for all frames at once, whatever `first` is, so that a chunk which was
         interrupted has the same numbers. `state` is that before frame `first`.
         """
-        remembered = self.memory.read_global(clip.values, clip.stamped, state.global_cells)
+        global_context = self.memory.read_global(clip.values, clip.positioned, state.global_cells)
         question = self.decoder.query.ask(clip.values, state.global_cells, words)
         early = self.decoder.prepare(clip.early)
         writes = self.memory.prepare_local(clip.projected)
         frames = range(first, clip.values.shape[1])
         if writes is None:
-            predictions = self._decode_at_once(remembered, question, early, clip, words)[first:]
+            predictions = self._decode_at_once(global_context, question, early, clip, words)[first:]
             return predictions, [replace(state, frame_index=state.frame_index + n + 1) for n, _ in enumerate(frames)]
         predictions, states = [], []
         for t in frames:
             cells = state.local_cells
-            context = self.memory.read(remembered[:, t], clip.stamped[:, t], cells)
+            context = self.memory.read(global_context[:, t], clip.positioned[:, t], cells)
             fine = tuple(maps[:, t] for maps in early)
             prediction = self.decoder(context, question.at(t, cells), words.features, fine, clip.grid)
             cells = self.memory.write_local(writes, t, prediction.logits.sigmoid(), clip.grid, cells)
@@ -195,19 +195,19 @@ class Locater(nn.Module):
         return predictions, states
 
     def _decode_at_once(
-        self, remembered: Tensor, question: Question, early: tuple[Tensor, ...], clip: ClipFeatures, words: Words
+        self, global_context: Tensor, question: Question, early: tuple[Tensor, ...], clip: ClipFeatures, words: Words
     ) -> list[FramePrediction]:
         """Every frame's prediction where no mask is written back: frames are rows like any other."""
-        batch, frames = remembered.shape[:2]
+        batch, frames = global_context.shape[:2]
         clips = early[0].shape[0] if early else batch
 
         def rows(x: Tensor) -> Tensor:
-            """(B, T, ...) as B T rows, the expressions of one frame side by side, as `a_row_each` wants them."""
+            """(B, T, ...) as B T rows, the expressions of a frame side by side, as `expand_to_expressions` wants."""
             return rearrange(x, "(c e) t ... -> (c t e) ...", c=clips)
 
-        nothing = remembered.new_zeros(batch * frames, 0, remembered.shape[-1])
+        nothing = global_context.new_zeros(batch * frames, 0, global_context.shape[-1])
         found = self.decoder(
-            self.memory.read(rows(remembered), rows(clip.stamped), nothing),
+            self.memory.read(rows(global_context), rows(clip.positioned), nothing),
             rows(question.logits),
             rows(words.features.unsqueeze(1).expand(-1, frames, -1, -1)),
             tuple(maps.flatten(0, 1) for maps in early),

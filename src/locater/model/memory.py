@@ -130,7 +130,7 @@ class TimeEmbedding(nn.Module):
         return embedded
 
 
-class Digest(nn.Module):
+class ReadMLP(nn.Module):
     """Makes features of what a frame read, as a Transformer block does after its attention.
 
     Eq. 8 adds what was read to V as it is: place, time and looks of several moments on top of each other. The readout
@@ -182,7 +182,7 @@ class LocalGlobalMemory(nn.Module):
         heads: int,
         time_embedding: bool,
         place_embedding: bool,
-        digest: bool = False,
+        read_mlp: bool = False,
         refine: Sequence[nn.Module] = (),
     ) -> None:
         super().__init__()
@@ -201,36 +201,36 @@ class LocalGlobalMemory(nn.Module):
             with torch.no_grad():
                 self.global_start.copy_(self.place.at(_spread(global_cells)))
                 self.local_start.copy_(self.place.at(_spread(local_cells)))
-        self.digest = Digest(width, memories=bool(global_cells) + bool(local_cells)) if digest else None
+        self.read_mlp = ReadMLP(width, memories=bool(global_cells) + bool(local_cells)) if read_mlp else None
         # Lets look-alikes be compared by what was read of each; empty in the paper.
         self.refine = nn.Sequential(*refine)
 
-    def start(self, batch: int) -> tuple[Tensor, Tensor]:
+    def initial_state(self, batch: int) -> tuple[Tensor, Tensor]:
         """The learned first cells, (B, G, D) and (B, L, D)."""
         return (
             repeat(self.global_start, "n d -> b n d", b=batch),
             repeat(self.local_start, "n d -> b n d", b=batch),
         )
 
-    def stamp(self, values: Tensor, times: Tensor, grid: tuple[int, int]) -> Tensor:
+    def add_positions(self, values: Tensor, times: Tensor, grid: tuple[int, int]) -> Tensor:
         """V (B, T, P, D) with its time and place on it, as it is written and as it looks up."""
         if self.time is not None:
             values = values + self.time(times).unsqueeze(2).to(values.dtype)
         return values if self.place is None else values + self.place(grid).to(values.dtype)
 
-    def project_local(self, stamped: Tensor) -> Tensor:
+    def project_local(self, positioned: Tensor) -> Tensor:
         """W_v v of the local write for a whole chunk, (B, T, P, D): it needs no memory."""
         if self.local_write is None:
-            return stamped
-        projected: Tensor = self.local_write.from_values(stamped)
+            return positioned
+        projected: Tensor = self.local_write.from_values(positioned)
         return projected
 
-    def write_global(self, stamped: Tensor, cells: Tensor) -> Tensor:
+    def write_global(self, positioned: Tensor, cells: Tensor) -> Tensor:
         """Eq. 5: the global cells after the sampled frames (B, T', P, D), one after another."""
         write = self.global_write
         if write is None:
             return cells
-        keyed = write.keyed(write.from_values(stamped))
+        keyed = write.keyed(write.from_values(positioned))
         from_summary = write.keyed_map(write.from_summary.weight)
         for frame in keyed.unbind(1):
             cells = write(frame, from_summary, cells)
@@ -258,21 +258,21 @@ class LocalGlobalMemory(nn.Module):
         written: Tensor = self.local_write(writes.keyed[:, t] + seen, writes.from_summary, cells)
         return written
 
-    def read_global(self, values: Tensor, stamped: Tensor, cells: Tensor) -> Tensor:
+    def read_global(self, values: Tensor, positioned: Tensor, cells: Tensor) -> Tensor:
         """V (B, T, P, D) of a chunk and what it finds in the global cells (Eq. 7, 8), for `read` to go on with."""
         if not cells.shape[1]:
             return values
-        found = attend(stamped.flatten(1, 2), cells, cells, self.heads).view_as(values)
-        return values + (found if self.digest is None else self.digest.taken_in(found, 0))
+        found = attend(positioned.flatten(1, 2), cells, cells, self.heads).view_as(values)
+        return values + (found if self.read_mlp is None else self.read_mlp.taken_in(found, 0))
 
-    def read(self, remembered: Tensor, stamped: Tensor, cells: Tensor) -> Tensor:
+    def read(self, global_context: Tensor, positioned: Tensor, cells: Tensor) -> Tensor:
         """G_t (B, P, D), Eq. 7 and 8: what `read_global` gave of a frame, and what it finds in the local cells."""
-        context = remembered
+        context = global_context
         if cells.shape[1]:
-            found = attend(stamped, cells, cells, self.heads)
-            context = context + (found if self.digest is None else self.digest.taken_in(found, -1))
-        if self.digest is not None:
-            context = self.digest(context)
+            found = attend(positioned, cells, cells, self.heads)
+            context = context + (found if self.read_mlp is None else self.read_mlp.taken_in(found, -1))
+        if self.read_mlp is not None:
+            context = self.read_mlp(context)
         refined: Tensor = self.refine(context)
         return refined
 

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 
-def a_row_each(x: Tensor, count: int) -> Tensor:
+def expand_to_expressions(x: Tensor, count: int) -> Tensor:
     """`x` (B, ...) with a row for each of `count` expressions, B dividing it: those of one clip lie side by side."""
     clips = x.shape[0]
     if clips == 1:

@@ -69,7 +69,7 @@ TABLES: dict[str, tuple[Row, ...]] = {
                 "memory.place_embedding=false",
             ),
         ),
-        Row("both, the paper's write, stamped", ("memory.write=paper", "memory.heads=1")),
+        Row("both, the paper's write, positioned", ("memory.write=paper", "memory.heads=1")),
     ),
     "fusion_modules": tuple(  # tab:ablation:cme
         Row(f"K = {k}", (f"fusion.modules={k}",), paper)

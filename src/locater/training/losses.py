@@ -5,13 +5,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from locater.model.locater import ClipPrediction
-from locater.model.rows import a_row_each
+from locater.model.rows import expand_to_expressions
 from locater.model.upsample import upsample
 from locater.records import Batch
 
 
 def clip_loss(
-    prediction: ClipPrediction, batch: Batch, auxiliary_weight: float, dice_weight: float, doings_weight: float
+    prediction: ClipPrediction, batch: Batch, auxiliary_weight: float, dice_weight: float, motion_target_weight: float
 ) -> dict[str, Tensor]:
     """The loss of a clip and its terms, over annotated frames alone, at the masks' own size.
 
@@ -34,9 +34,11 @@ def clip_loss(
         modules = [mean(cross_entropy(_at_mask_size(x, batch.masks), batch.masks)) for x in prediction.auxiliary]
         terms["auxiliary"] = torch.stack(modules).sum()
         total = total + auxiliary_weight * terms["auxiliary"]
-    if prediction.doings is not None and batch.doings is not None and doings_weight:
-        terms["doings"] = doings_error(prediction.doings, a_row_each(batch.doings, len(prediction.doings)))
-        total = total + doings_weight * terms["doings"]
+    if prediction.motion_targets is not None and batch.motion_targets is not None and motion_target_weight:
+        terms["motion_targets"] = motion_target_error(
+            prediction.motion_targets, expand_to_expressions(batch.motion_targets, len(prediction.motion_targets))
+        )
+        total = total + motion_target_weight * terms["motion_targets"]
     return {"loss": total, **terms}
 
 
@@ -59,11 +61,11 @@ def dice(soft: Tensor, truth: Tensor) -> Tensor:
     return 1 - (2 * overlap + 1) / (size + 1)
 
 
-STILL = 0.25  # an object all of whose doings are smaller does nothing
+STILL = 0.25  # an object all of whose motion targets are smaller does nothing
 
 
-def doings_error(told: Tensor, truth: Tensor) -> Tensor:
-    """How far the doings told of the places with objects (B, T, rows, columns, C) are off `Batch.doings`, smooth L1.
+def motion_target_error(told: Tensor, truth: Tensor) -> Tensor:
+    """How far predicted motion targets (B, T, rows, columns, C) are off `Batch.motion_targets`, smooth L1.
 
     The mean over places of objects that do something and that over places of those that do not weigh the same: most
     objects rest, and telling nothing of anybody would be right most of the time.

@@ -11,8 +11,8 @@ from locater.training.graphed_step import tensors_of
 Ready = tuple[Batch, Tokens]
 
 
-class BatchesAhead:
-    """Batches made from plans, one after another; `look_ahead` makes the next one in a stream of its own.
+class PrefetchedBatches:
+    """Batches made from plans, one after another; `prefetch` makes the next one in a stream of its own.
 
     Copying a plan to the GPU waits for what was asked of its stream before. In the stream of the training step every
     batch would be drawn only after that step, and the GPU would then wait for the CPU in turn.
@@ -30,7 +30,7 @@ class BatchesAhead:
     def take(self) -> Ready:
         """The next batch with its tokens, ready for the current stream."""
         if self._next is None:
-            self.look_ahead()
+            self.prefetch()
         ready, self._next = self._next, None
         if ready is None:
             raise StopIteration
@@ -42,7 +42,7 @@ class BatchesAhead:
                     tensor.record_stream(current)
         return ready
 
-    def look_ahead(self) -> None:
+    def prefetch(self) -> None:
         """Prepare the batch that `take` will give; nothing where one is ready or there are no more."""
         if self._next is not None:
             return

@@ -26,7 +26,7 @@ from locater.training.graphed_step import GraphedLosses
 from locater.training.losses import clip_loss
 from locater.training.moving_average import WeightAverage
 from locater.training.optimizer import freeze, make_optimizer, polynomial, skip_unless_finite
-from locater.training.prefetch import BatchesAhead
+from locater.training.prefetch import PrefetchedBatches
 from locater.training.resume import load_state, save_state
 from locater.training.validation import save_pictures, validate
 
@@ -142,9 +142,9 @@ class Trainer:
         self.accelerator.end_training()
         return scores
 
-    def batches(self, plans: Iterator[Any], first_step: int) -> BatchesAhead:
+    def batches(self, plans: Iterator[Any], first_step: int) -> PrefetchedBatches:
         """The batches of plans that begin with those of `first_step`."""
-        return BatchesAhead(plans, self._prepared, first_step * self.config.accumulate, self.accelerator.device)
+        return PrefetchedBatches(plans, self._prepared, first_step * self.config.accumulate, self.accelerator.device)
 
     def _prepared(self, plan: Any, number: int) -> tuple[Batch, Tokens]:
         """A micro-batch by its number among this process's own, some of its clips mirrored, and its tokens."""
@@ -152,7 +152,7 @@ class Trainer:
         batch = mirrored(self.data.draw(plan, self.accelerator.device), draw, self.config.flip)
         return batch, self.model.read(batch.expressions)
 
-    def _step(self, batches: BatchesAhead, step: int) -> dict[str, torch.Tensor]:
+    def _step(self, batches: PrefetchedBatches, step: int) -> dict[str, torch.Tensor]:
         """One optimiser step over all micro-batches; the last one's loss terms."""
         scale = self.rate(step)
         for group, full in zip(self.optimizer.param_groups, self.full_rates, strict=True):
@@ -174,14 +174,14 @@ class Trainer:
                 self.wrapped_optimizer.zero_grad(set_to_none=self.graphed is None)
         if self.average is not None:
             self.average.update(self.model, step)
-        batches.look_ahead()  # the GPU is busy with what was asked of it above
+        batches.prefetch()  # the GPU is busy with what was asked of it above
         return {name: value.detach() for name, value in terms.items()}
 
     def _losses(self, batch: Batch, tokens: Tokens) -> dict[str, torch.Tensor]:
         with self.accelerator.autocast():
             prediction = self.wrapped(batch.frames, batch.times, batch.global_frames, batch.global_times, tokens)
         config = self.config
-        return clip_loss(prediction, batch, config.auxiliary_weight, config.dice_weight, config.doings_weight)
+        return clip_loss(prediction, batch, config.auxiliary_weight, config.dice_weight, config.motion_target_weight)
 
     def _validate(self, step: int, log: "MetricsLog") -> dict[str, float]:
         if not self.accelerator.is_main_process or not self.config.validation_videos:

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from locater.compute.precision import mixed
 from locater.inference.async_results import THRESHOLD
 from locater.model.locater import Locater
 from locater.records import Batch
@@ -49,8 +50,7 @@ def validate(model: Locater, data: TrainingData, videos: int, device: torch.devi
 
 def predict(model: Locater, batch: Batch, precision: str) -> torch.Tensor:
     """The masks (B, T, H, W) bool of whole videos."""
-    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision, torch.float32)
-    with torch.autocast(batch.frames.device.type, dtype, enabled=precision != "no"):
+    with mixed(precision, batch.frames.device):
         logits = model(
             batch.frames, batch.times, batch.global_frames, batch.global_times, model.read(batch.expressions)
         ).logits

@@ -17,18 +17,18 @@ from locater.worlds.clips import (
     even_indices,
     frame_times,
 )
-from locater.worlds.motion_targets import DOINGS, doings
-from locater.worlds.scene_objects import Cast
+from locater.worlds.motion_targets import MOTION_TARGETS, motion_targets
+from locater.worlds.scene_objects import SceneObjects
 from locater.worlds.seeds import video_seed
 
-CELL = 8  # pixels a side of a place whose doings are told
+CELL = 8  # pixels a side of a place whose motion targets are told
 
 
 class StagedScene(Protocol):
     """A video without its pixels."""
 
     @property
-    def cast(self) -> Cast:
+    def objects(self) -> SceneObjects:
         """What sentences are checked against."""
         ...
 
@@ -37,7 +37,7 @@ SceneT = TypeVar("SceneT", bound=StagedScene)
 PackedT = TypeVar("PackedT")
 SceneOf = Callable[[int, int, float], SceneT]  # seed, frames, frames a second
 Questions = list[tuple[str, int]]  # sentences to one scene, each with the place of its referent's mask; -1: absent
-# Scenes as tensors, so many questions to each, and the places of the masks of each cast's members.
+# Scenes as tensors, so many questions to each, and the places of the masks of each scene's objects.
 Pack = Callable[[Sequence[SceneT], int], tuple[PackedT, list[Questions], list[list[int]]]]
 
 
@@ -50,7 +50,7 @@ class BatchPlan(Generic[PackedT]):
     clip_frames: int  # T
     referents: Tensor  # (B, E) int: the place of the referent's mask; -1 where it is absent
     expressions: tuple[str, ...]  # B * E, those of one scene side by side
-    doings: Tensor  # (B, M, C): what the object of each mask does; zeros where none is known
+    motion_targets: Tensor  # (B, M, C): what the object of each mask does; zeros where none is known
 
 
 def plan_clips(
@@ -98,7 +98,7 @@ def batch_of(plan: BatchPlan[PackedT], frames: Tensor, masks: Tensor) -> Batch:
     rows = torch.arange(len(referents), device=device).unsqueeze(-1)
     truth = masks[rows, : plan.clip_frames, referents.clamp(min=0)] & (referents >= 0)[..., None, None, None]
     truth = truth.flatten(0, 1)  # (B * E, T, S, S)
-    doings = _doings_where_they_are(plan.doings.to(device), masks[:, : plan.clip_frames])
+    motion_targets = _motion_targets_in_place(plan.motion_targets.to(device), masks[:, : plan.clip_frames])
     times = frame_times(plan.indices, FRAME_COUNT, FRAMES_PER_SECOND).to(device)
     return Batch(
         frames=frames[:, : plan.clip_frames],
@@ -108,7 +108,7 @@ def batch_of(plan: BatchPlan[PackedT], frames: Tensor, masks: Tensor) -> Batch:
         expressions=plan.expressions,
         masks=truth.float(),
         is_annotated=torch.ones(truth.shape[:2], dtype=torch.bool, device=device),
-        doings=doings,
+        motion_targets=motion_targets,
     )
 
 
@@ -116,24 +116,24 @@ def _plan(
     scenes: Sequence[SceneT], pack: Pack[SceneT, PackedT], indices: list[list[int]], clip_frames: int, sentences: int
 ) -> BatchPlan[PackedT]:
     packed, questions, places = pack(scenes, sentences)
-    known = torch.zeros(len(scenes), 1 + max(max(row, default=0) for row in places), len(DOINGS))
+    known = torch.zeros(len(scenes), 1 + max(max(row, default=0) for row in places), len(MOTION_TARGETS))
     for b, (scene, row) in enumerate(zip(scenes, places, strict=True)):
-        known[b, row] = torch.from_numpy(doings(scene.cast)[: len(row)])
+        known[b, row] = torch.from_numpy(motion_targets(scene.objects)[: len(row)])
     return BatchPlan(
         scenes=packed,
         indices=torch.tensor(indices),
         clip_frames=clip_frames,
         referents=torch.tensor([[place for _, place in row] for row in questions]),
         expressions=tuple(expression for row in questions for expression, _ in row),
-        doings=known,
+        motion_targets=known,
     )
 
 
-def _doings_where_they_are(doings: Tensor, masks: Tensor) -> Tensor:
-    """`Batch.doings` (B, T, C + 1, h, w) of a clip's masks (B, T, N, S, S), at an eighth of their size."""
-    count = doings.shape[1]  # masks past it are padding, or things of which nothing is known
+def _motion_targets_in_place(motion_targets: Tensor, masks: Tensor) -> Tensor:
+    """`Batch.motion_targets` (B, T, C + 1, h, w) of a clip's masks (B, T, N, S, S), at an eighth of their size."""
+    count = motion_targets.shape[1]  # masks past it are padding, or things of which nothing is known
     batch, frames, _, side, _ = masks.shape
     pooled = F.avg_pool2d(masks[:, :, :count].flatten(0, 1).half(), CELL)
     cover = pooled.view(batch, frames, count, side // CELL, side // CELL)
-    known = torch.cat([doings, doings.new_ones(*doings.shape[:2], 1)], dim=-1).to(cover.dtype)
+    known = torch.cat([motion_targets, motion_targets.new_ones(*motion_targets.shape[:2], 1)], dim=-1).to(cover.dtype)
     return torch.einsum("btnhw,bnc->btchw", cover, known).float()

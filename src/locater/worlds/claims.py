@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from locater.worlds.scene_objects import Cast
+from locater.worlds.scene_objects import SceneObjects
 
 Verdict = npt.NDArray[np.int8]  # (N,)
 Bools = npt.NDArray[np.bool_]
@@ -76,73 +76,77 @@ def is_absent(verdict: Verdict) -> bool:
     return bool((verdict == -1).all())
 
 
-def judge(description: Description, cast: Cast) -> Verdict:
+def judge(description: Description, objects: SceneObjects) -> Verdict:
     """The verdict of a whole description, (N,)."""
-    looks = judge_looks(description.looks, cast)
+    looks = judge_looks(description.looks, objects)
     claim = description.claim
-    result = looks if claim is None else np.minimum(looks, _judge_claim(claim, cast, rivals=looks >= 0))
-    if cast.is_vague:
-        result = np.where(np.array(cast.is_vague) & (looks >= 0), np.int8(0), result)
+    result = looks if claim is None else np.minimum(looks, _judge_claim(claim, objects, rivals=looks >= 0))
+    if objects.is_vague:
+        result = np.where(np.array(objects.is_vague) & (looks >= 0), np.int8(0), result)
     return result
 
 
-def judge_looks(looks: Looks, cast: Cast) -> Verdict:
+def judge_looks(looks: Looks, objects: SceneObjects) -> Verdict:
     """The verdict of noun, colour, texture and size, (N,)."""
     result: Verdict = np.array(
         [
             min(
-                _judge_word(looks.noun, (cast.nouns[index], *broader), doubtful),
-                _judge_word(looks.colour, (cast.colours[index],), doubtful),
-                _judge_word(looks.texture, (cast.textures[index],), doubtful),
+                _judge_word(looks.noun, (objects.nouns[index], *broader), doubtful),
+                _judge_word(looks.colour, (objects.colours[index],), doubtful),
+                _judge_word(looks.texture, (objects.textures[index],), doubtful),
             )
             for index, (broader, doubtful) in enumerate(
-                zip(cast.broader or ((),) * len(cast), cast.doubtful or (frozenset(),) * len(cast), strict=True)
+                zip(
+                    objects.broader or ((),) * len(objects),
+                    objects.doubtful or (frozenset(),) * len(objects),
+                    strict=True,
+                )
             )
         ],
         dtype=np.int8,
     )
-    if cast.is_vague:
-        result = np.where(np.array(cast.is_vague), np.minimum(result, np.int8(0)), result)
+    if objects.is_vague:
+        result = np.where(np.array(objects.is_vague), np.minimum(result, np.int8(0)), result)
     if looks.size == "big":
-        sizes = _verdict(cast.radii.min(axis=1) >= BIG_RADIUS, cast.radii.max(axis=1) <= NOT_BIG_RADIUS)
+        sizes = _verdict(objects.radii.min(axis=1) >= BIG_RADIUS, objects.radii.max(axis=1) <= NOT_BIG_RADIUS)
         result = np.minimum(result, sizes)
     elif looks.size == "small":
-        sizes = _verdict(cast.radii.max(axis=1) <= SMALL_RADIUS, cast.radii.min(axis=1) >= NOT_SMALL_RADIUS)
+        sizes = _verdict(objects.radii.max(axis=1) <= SMALL_RADIUS, objects.radii.min(axis=1) >= NOT_SMALL_RADIUS)
         result = np.minimum(result, sizes)
     return result
 
 
-def judge_motion(name: str, cast: Cast) -> Verdict:
+def judge_motion(name: str, objects: SceneObjects) -> Verdict:
     """The verdict of a motion that lasts through the video, (N,)."""
     if name.startswith("moves_"):
-        return _judge_direction(cast, *DIRECTIONS[name.removeprefix("moves_")])
-    lengths = cast.path_lengths
+        return _judge_direction(objects, *DIRECTIONS[name.removeprefix("moves_")])
+    lengths = objects.path_lengths
     if name == "fast":
         return _verdict(lengths >= 0.55, lengths <= 0.30)
     if name == "slow":
         return _verdict((lengths >= 0.10) & (lengths <= 0.26), lengths >= 0.50)
-    half = cast.radii.shape[1] // 2
+    half = objects.radii.shape[1] // 2
     if name == "spinning":
-        turned = np.abs(cast.angles - cast.angles[:, :1])
-        halves = np.minimum(turned[:, half], np.abs(cast.angles[:, -1] - cast.angles[:, half]))
+        turned = np.abs(objects.angles - objects.angles[:, :1])
+        halves = np.minimum(turned[:, half], np.abs(objects.angles[:, -1] - objects.angles[:, half]))
         return _verdict((turned[:, -1] >= 3.5) & (halves >= 1.2), turned.max(axis=1) <= 0.3)
     if name == "still":
-        extent = np.abs(cast.paths).max(axis=(1, 2))
-        turned = np.abs(cast.angles - cast.angles[:, :1]).max(axis=1)
-        is_quiet = np.array([not events for events in cast.events])
-        resized = np.abs(cast.growths - 1).max(axis=1)
+        extent = np.abs(objects.paths).max(axis=(1, 2))
+        turned = np.abs(objects.angles - objects.angles[:, :1]).max(axis=1)
+        is_quiet = np.array([not events for events in objects.events])
+        resized = np.abs(objects.growths - 1).max(axis=1)
         return _verdict((extent <= 0.02) & (turned <= 0.1) & (resized <= 0.05) & is_quiet, extent >= 0.1)
-    ratios = cast.growths if name == "growing" else 1 / cast.growths
+    ratios = objects.growths if name == "growing" else 1 / objects.growths
     both_halves = np.minimum(ratios[:, half], ratios[:, -1] / ratios[:, half])
     return _verdict((ratios[:, -1] >= 1.5) & (both_halves >= 1.15), ratios.max(axis=1) <= 1.15)
 
 
-def judge_event(name: str, when: str, cast: Cast) -> Verdict:
+def judge_event(name: str, when: str, objects: SceneObjects) -> Verdict:
     """The verdict of doing `name` in the first (`early`) or last (`late`) third of the video, (N,)."""
-    result = np.full(len(cast), -1, dtype=np.int8)
+    result = np.full(len(objects), -1, dtype=np.int8)
     if name in LIKE_MOTIONS:
-        result[judge_motion(LIKE_MOTIONS[name], cast) >= 0] = 0
-    for index, events in enumerate(cast.events):
+        result[judge_motion(LIKE_MOTIONS[name], objects) >= 0] = 0
+    for index, events in enumerate(objects.events):
         names = [event.name for event in events if event.when == when]
         if any(event.when == "" for event in events) or any(like in names for like in LIKE_EVENTS.get(name, ())):
             result[index] = 0
@@ -153,21 +157,21 @@ def judge_event(name: str, when: str, cast: Cast) -> Verdict:
     return result
 
 
-def _judge_claim(claim: Claim, cast: Cast, rivals: Bools) -> Verdict:
+def _judge_claim(claim: Claim, objects: SceneObjects, rivals: Bools) -> Verdict:
     match claim.topic:
         case "position":
-            return _judge_position(claim.name, cast, rivals)
+            return _judge_position(claim.name, objects, rivals)
         case "relation":
-            return _judge_relation(claim, cast)
+            return _judge_relation(claim, objects)
         case "motion":
-            return judge_motion(claim.name, cast)
+            return judge_motion(claim.name, objects)
         case "early_event" | "late_event":
-            return judge_event(claim.name, claim.topic.removesuffix("_event"), cast)
+            return judge_event(claim.name, claim.topic.removesuffix("_event"), objects)
         case "occlusion":
-            most = cast.covered.max(axis=1)
+            most = objects.covered.max(axis=1)
             return _verdict(most >= 0.98, most <= 0.15)
         case "size":
-            low, high = np.log(cast.radii.min(axis=1)), np.log(cast.radii.max(axis=1))
+            low, high = np.log(objects.radii.min(axis=1)), np.log(objects.radii.max(axis=1))
             if claim.name == "smallest":
                 low, high = -high, -low
             return _superlative(low, high, margin=0.2, rivals=rivals)
@@ -192,17 +196,17 @@ def _superlative(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], ma
     return _verdict(np.all(above | ~others, axis=1) & ~is_alone, np.any(above.T & others, axis=1))
 
 
-def _judge_position(name: str, cast: Cast, rivals: Bools) -> Verdict:
-    low, high = cast.centres.min(axis=1), cast.centres.max(axis=1)  # (N, 2)
+def _judge_position(name: str, objects: SceneObjects, rivals: Bools) -> Verdict:
+    low, high = objects.centres.min(axis=1), objects.centres.max(axis=1)  # (N, 2)
     if name in SUPERLATIVE_PLACES:
         axis, sign = SUPERLATIVE_PLACES[name]
         if sign < 0:
             return _superlative(-high[:, axis], -low[:, axis], margin=0.1, rivals=rivals)
         return _superlative(low[:, axis], high[:, axis], margin=0.1, rivals=rivals)
     if name == "middle":
-        off = np.abs(cast.centres - 0.5).max(axis=2)  # (N, F)
+        off = np.abs(objects.centres - 0.5).max(axis=2)  # (N, F)
         return _verdict(off.max(axis=1) <= 0.13, off.min(axis=1) >= 0.21)
-    result = np.ones(len(cast), dtype=np.int8)
+    result = np.ones(len(objects), dtype=np.int8)
     for part in name.split("_"):
         axis = 0 if part in ("left", "right") else 1
         if part in ("left", "top"):
@@ -213,12 +217,12 @@ def _judge_position(name: str, cast: Cast, rivals: Bools) -> Verdict:
     return result
 
 
-def _judge_relation(claim: Claim, cast: Cast) -> Verdict:
-    anchors = judge_looks(claim.anchor, cast)
+def _judge_relation(claim: Claim, objects: SceneObjects) -> Verdict:
+    anchors = judge_looks(claim.anchor, objects)
     (found,) = np.nonzero(anchors >= 0)
     if len(found) != 1 or anchors[found[0]] != 1:
-        return np.zeros(len(cast), dtype=np.int8)  # nobody knows which one is meant
-    offsets = cast.centres - cast.centres[found[0]]  # (N, F, 2)
+        return np.zeros(len(objects), dtype=np.int8)  # nobody knows which one is meant
+    offsets = objects.centres - objects.centres[found[0]]  # (N, F, 2)
     if claim.name == "next_to":
         distances = np.sqrt((offsets * offsets).sum(axis=2))
         result = _verdict(distances.max(axis=1) <= 0.32, distances.min(axis=1) >= 0.42)
@@ -231,9 +235,9 @@ def _judge_relation(claim: Claim, cast: Cast) -> Verdict:
     return result
 
 
-def _judge_direction(cast: Cast, axis: int, sign: float) -> Verdict:
-    along = sign * cast.paths[..., axis]  # (N, F)
-    across = np.abs(cast.paths[..., 1 - axis]).max(axis=1)
+def _judge_direction(objects: SceneObjects, axis: int, sign: float) -> Verdict:
+    along = sign * objects.paths[..., axis]  # (N, F)
+    across = np.abs(objects.paths[..., 1 - axis]).max(axis=1)
     half = along.shape[1] // 2
     both_halves = np.minimum(along[:, half], along[:, -1] - along[:, half])
     is_true = (along[:, -1] >= 0.15) & (both_halves >= 0.3 * along[:, -1]) & (across <= 0.35 * along[:, -1])

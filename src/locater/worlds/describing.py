@@ -1,4 +1,4 @@
-"""From staged actors to a cast that sentences can be checked against, and to the sentence itself."""
+"""From staged actors to objects that sentences can be checked against, and to the sentence itself."""
 
 from collections.abc import Sequence
 from random import Random
@@ -7,12 +7,12 @@ import numpy as np
 
 from locater.worlds.claims import Claim, Description
 from locater.worlds.motion import OCCLUDER, OUTER_RADIUS, Actor
-from locater.worlds.scene_objects import Array, Cast
+from locater.worlds.scene_objects import Array, SceneObjects
 from locater.worlds.sentences import Attributes, looks_of, unique_description
 from locater.worlds.staging import Stage
 
 
-def make_cast(actors: Sequence[Actor], ground: Array, camera: Array) -> Cast:
+def make_scene_objects(actors: Sequence[Actor], ground: Array, camera: Array) -> SceneObjects:
     """What sentences see of the actors, given their poses without camera shake."""
     members = [index for index, actor in enumerate(actors) if not actor.is_occluder]
     poses = ground[members]
@@ -37,7 +37,7 @@ def make_cast(actors: Sequence[Actor], ground: Array, camera: Array) -> Cast:
         overlap = np.clip((radii[:, None] + radii[None] - distances) / (2 * radii[:, None]), 0.0, 1.0)
         is_before = np.triu(np.ones((len(members), len(members))), 1)  # j is drawn after i
         hidden = (overlap * is_before[..., None]).max(axis=1)
-    return Cast(
+    return SceneObjects(
         nouns=tuple(actors[index].noun for index in members),
         colours=tuple(actors[index].colour for index in members),
         textures=tuple(actors[index].texture for index in members),
@@ -59,21 +59,21 @@ def drawing_order(rng: Random, actors: Sequence[Actor]) -> list[int]:
     return sorted(order, key=lambda index: 1 if actors[index].is_occluder else 2 * actors[index].is_in_front)
 
 
-def can_be_seen(cast: Cast, referent: int, staged: Stage, kind: str) -> bool:
+def can_be_seen(objects: SceneObjects, referent: int, staged: Stage, kind: str) -> bool:
     """Whether the referent is mostly in view, and in an occlusion scene hidden for a while."""
-    group = [index for index in range(len(cast)) if staged.twin_count and _look_alike(cast, index, referent)]
+    group = [index for index in range(len(objects)) if staged.twin_count and _look_alike(objects, index, referent)]
     if kind == "occlusion":
-        hidden_share = (cast.covered[referent] >= 0.98).mean()
-        is_seen = all((cast.visibility[index] >= 0.6).mean() >= 0.5 for index in {referent, *group})
+        hidden_share = (objects.covered[referent] >= 0.98).mean()
+        is_seen = all((objects.visibility[index] >= 0.6).mean() >= 0.5 for index in {referent, *group})
         return bool(0.08 <= hidden_share <= 0.35) and is_seen
     # Twins must be as well in view: else the hidden one would be the wrong one.
     return all(
-        (cast.visibility[index] >= 0.6).mean() >= 0.85 and cast.visibility[index].mean() >= 0.8
+        (objects.visibility[index] >= 0.6).mean() >= 0.85 and objects.visibility[index].mean() >= 0.8
         for index in {referent, *group}
     )
 
 
-def describe(cast: Cast, referent: int, staged: Stage, must_say: Attributes = ()) -> Description | None:
+def describe(objects: SceneObjects, referent: int, staged: Stage, must_say: Attributes = ()) -> Description | None:
     """What the stage wants said of the referent, in words that mean no other; None when there are none."""
     attempts = staged.attempts
     claim = staged.claim
@@ -81,15 +81,15 @@ def describe(cast: Cast, referent: int, staged: Stage, must_say: Attributes = ()
         attempts = [attributes for attributes in attempts if "size" not in attributes]
     if must_say:
         attempts = [(*attributes, *must_say) for attributes in attempts]
-    description = unique_description(cast, referent, claim, attempts)
+    description = unique_description(objects, referent, claim, attempts)
     if description is None and claim is not None and claim.topic == "relation":
         anchor = claim.anchor
-        match = next(i for i, noun in enumerate(cast.nouns) if noun == anchor.noun and i != referent)
-        fuller = Claim("relation", claim.name, looks_of(cast, match, ("noun", "colour")))
-        description = unique_description(cast, referent, fuller, attempts)
+        match = next(i for i, noun in enumerate(objects.nouns) if noun == anchor.noun and i != referent)
+        fuller = Claim("relation", claim.name, looks_of(objects, match, ("noun", "colour")))
+        description = unique_description(objects, referent, fuller, attempts)
     return description
 
 
-def _look_alike(cast: Cast, one: int, two: int) -> bool:
+def _look_alike(objects: SceneObjects, one: int, two: int) -> bool:
     attributes = ("noun", "colour", "texture")
-    return looks_of(cast, one, attributes) == looks_of(cast, two, attributes)
+    return looks_of(objects, one, attributes) == looks_of(objects, two, attributes)

@@ -8,7 +8,7 @@ from typing import TypeVar
 from locater.worlds.claims import Claim, Description, Looks
 
 MOST_WORDS = 20
-ASIDE_SHARE = 0.5  # of the sentences without a claim, where a world has asides
+ASIDE_SHARE = 0.5  # of the sentences without a claim, where a world has distractor phrases
 TWO_ASIDES_SHARE = 0.25  # of those, if they fit
 IDLE_SHARE = 0.25  # of the sentences without a colour, where a world has adjectives that decide nothing
 TWO_IDLE_SHARE = 0.2  # of those, if they fit
@@ -145,7 +145,7 @@ class Lexicon:
     # Nouns whose colour is that of what they wear, and how it is said: "in {colour}".
     clothed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # What may be added to a noun where no claim is made, without deciding anything.
-    asides: Mapping[str, tuple[Pattern, ...]] = field(default_factory=dict)
+    distractor_phrases: Mapping[str, tuple[Pattern, ...]] = field(default_factory=dict)
     idle_adjectives: tuple[str, ...] = ()
 
     def vocabulary(self) -> list[str]:
@@ -158,7 +158,7 @@ class Lexicon:
         texts += self.idle_adjectives
         texts += {text for phrases in self.clothed.values() for text in phrases}
         # Thousands of nouns share a few tuples: each is read once.
-        for patterns in {id(patterns): patterns for patterns in self.asides.values()}.values():
+        for patterns in {id(patterns): patterns for patterns in self.distractor_phrases.values()}.values():
             texts += {text for pattern in patterns for slot in pattern for text in slot}
         texts += [form for verbs in EVENTS.values() for verb in verbs for form in verb]
         texts += [time for times in TIMES.values() for time in times]
@@ -172,11 +172,11 @@ def say(description: Description, rng: Random, lexicon: Lexicon, occluder: str =
     if claim is not None:
         before, after = _say_claim(claim, rng, lexicon, occluder)
         needs_the = claim.name in ("largest", "smallest", "leftmost", "rightmost", "highest", "lowest")
-    has_aside = claim is None and description.looks.noun in lexicon.asides and rng.random() < ASIDE_SHARE
+    has_aside = claim is None and description.looks.noun in lexicon.distractor_phrases and rng.random() < ASIDE_SHARE
     words = _say_looks(description.looks, rng, lexicon, before, may_trail=not after and not has_aside)
     words = f"{words} {after}" if after else words
     if has_aside:
-        for pattern in _one_or_two(rng, lexicon.asides[description.looks.noun], TWO_ASIDES_SHARE):
+        for pattern in _one_or_two(rng, lexicon.distractor_phrases[description.looks.noun], TWO_ASIDES_SHARE):
             words = _unless_long(f"{words} {' '.join(rng.choice(slot) for slot in pattern)}", words)
     if not before and not description.looks.colour and lexicon.idle_adjectives and rng.random() < IDLE_SHARE:
         for adjective in _one_or_two(rng, lexicon.idle_adjectives, TWO_IDLE_SHARE):

@@ -29,7 +29,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Cast:
+class SceneObjects:
     """All objects that a sentence may mean, over all F frames of a video; lengths are in sides of the frame.
 
     Positions have their origin at the top left corner: x to the right, y down.

@@ -1,4 +1,4 @@
-"""Finds descriptions that mean exactly one object of a cast, or none at all, each checked by `claims.judge`."""
+"""Finds descriptions that mean exactly one object of a scene, or none at all, each checked by `claims.judge`."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from locater.worlds.claims import (
     is_unique,
     judge,
 )
-from locater.worlds.scene_objects import Cast
+from locater.worlds.scene_objects import SceneObjects
 
 # Which of an object's looks are said: noun, class (a broader noun, where there is one), colour, texture, size.
 Attributes = tuple[str, ...]
@@ -34,33 +34,33 @@ CLAIM_NAMES: dict[str, tuple[str, ...]] = {
 }
 
 
-def looks_of(cast: Cast, index: int, attributes: Attributes) -> Looks:
+def looks_of(objects: SceneObjects, index: int, attributes: Attributes) -> Looks:
     """The named attributes of one object."""
     size = ""
     if "size" in attributes:
-        radii = cast.radii[index]
+        radii = objects.radii[index]
         size = "big" if radii.min() >= BIG_RADIUS else "small" if radii.max() <= SMALL_RADIUS else ""
-    noun = cast.nouns[index] if "noun" in attributes or "class" in attributes else ""
-    if "class" in attributes and cast.broader and cast.broader[index]:
-        noun = cast.broader[index][0]
+    noun = objects.nouns[index] if "noun" in attributes or "class" in attributes else ""
+    if "class" in attributes and objects.broader and objects.broader[index]:
+        noun = objects.broader[index][0]
     return Looks(
         noun=noun,
-        colour=cast.colours[index] if "colour" in attributes else "",
-        texture=cast.textures[index] if "texture" in attributes else "",
+        colour=objects.colours[index] if "colour" in attributes else "",
+        texture=objects.textures[index] if "texture" in attributes else "",
         size=size,
     )
 
 
 def unique_description(
-    cast: Cast, index: int, claim: Claim | None, attempts: Iterable[Attributes]
+    objects: SceneObjects, index: int, claim: Claim | None, attempts: Iterable[Attributes]
 ) -> Description | None:
     """The first of the attempts that means object `index` and no other; None when none does."""
     for attributes in attempts:
-        looks = looks_of(cast, index, attributes)
+        looks = looks_of(objects, index, attributes)
         if "size" in attributes and not looks.size:
             continue
         description = Description(looks, claim)
-        if is_unique(judge(description, cast), index):
+        if is_unique(judge(description, objects), index):
             return description
     return None
 
@@ -76,37 +76,39 @@ class Alternatives:
 
 
 def absent_description(
-    rng: Random, cast: Cast, base: Description, alternatives: Alternatives, change_claim: bool
+    rng: Random, objects: SceneObjects, base: Description, alternatives: Alternatives, change_claim: bool
 ) -> Description | None:
     """The base with one thing changed so that it is clearly true of no object; None when no change does that."""
     changed = list(_other_claims(base) if change_claim else _other_looks(base, alternatives))
     rng.shuffle(changed)
     if rng.random() < 0.7:  # hard negatives first: words that are true of something in the picture
-        present = {*cast.nouns, *cast.colours}
+        present = {*objects.nouns, *objects.colours}
         changed.sort(key=lambda other: not {other.looks.noun, other.looks.colour} - {""} <= present)
     for description in changed:
         looks = description.looks
-        if alternatives.is_allowed(looks.colour, looks.noun) and is_absent(judge(description, cast)):
+        if alternatives.is_allowed(looks.colour, looks.noun) and is_absent(judge(description, objects)):
             return description
     return None
 
 
-def true_descriptions(cast: Cast, index: int, topic: str, attempts: Sequence[Attributes]) -> Iterator[Description]:
+def true_descriptions(
+    objects: SceneObjects, index: int, topic: str, attempts: Sequence[Attributes]
+) -> Iterator[Description]:
     """Descriptions of one object with a claim on `topic`, each of them unique."""
     for name in CLAIM_NAMES[topic]:
-        for anchor in _anchors(cast, index) if topic == "relation" else (Looks(),):
+        for anchor in _anchors(objects, index) if topic == "relation" else (Looks(),):
             claim = Claim(topic, name, anchor)
-            if topic == "occlusion" and not cast.occluder:
+            if topic == "occlusion" and not objects.occluder:
                 continue
-            description = unique_description(cast, index, claim, attempts)
+            description = unique_description(objects, index, claim, attempts)
             if description is not None:
                 yield description
 
 
-def _anchors(cast: Cast, index: int) -> Iterator[Looks]:
-    for other in range(len(cast)):
+def _anchors(objects: SceneObjects, index: int) -> Iterator[Looks]:
+    for other in range(len(objects)):
         if other != index:
-            description = unique_description(cast, other, None, (("noun",), ("noun", "colour")))
+            description = unique_description(objects, other, None, (("noun",), ("noun", "colour")))
             if description is not None:
                 yield description.looks
 

@@ -19,7 +19,7 @@ from locater.worlds.sentences import Attributes
 Room = tuple[float, float, float, float]
 
 
-class Wardrobe(Protocol):
+class AppearanceSampler(Protocol):
     """Who can appear in a world, and how sentences call them; it draws from the scene's own random numbers."""
 
     @property
@@ -84,27 +84,27 @@ class Stage:
     twin_count: int = 0  # actors 1, 2, ... that share all looks with the referent
 
 
-def stage(kind: str, rng: Random, wardrobe: Wardrobe) -> Stage:
+def stage(kind: str, rng: Random, appearance: AppearanceSampler) -> Stage:
     """A stage for one kind of sentence; raises CrowdedError when the draw does not fit the frame."""
-    return _STAGES[kind](rng, wardrobe)
+    return _STAGES[kind](rng, appearance)
 
 
 # ---- Actors ----------------------------------------------------------------------------------------------------------
 
 
-def _sized(rng: Random, wardrobe: Wardrobe, actor: Actor, size: str = "") -> Actor:
+def _sized(rng: Random, appearance: AppearanceSampler, actor: Actor, size: str = "") -> Actor:
     if not size:
         size = rng.choices(("small", "medium", "large"), (0.25, 0.5, 0.25))[0]
-    actor.radius, actor.angle = rng.uniform(*wardrobe.radii[size]), rng.uniform(-0.35, 0.35)
+    actor.radius, actor.angle = rng.uniform(*appearance.radii[size]), rng.uniform(-0.35, 0.35)
     return actor
 
 
-def _others(rng: Random, wardrobe: Wardrobe, actors: list[Actor], fewer: int = 0) -> list[Actor]:
+def _others(rng: Random, appearance: AppearanceSampler, actors: list[Actor], fewer: int = 0) -> list[Actor]:
     """Distractors with the referent's colour or shape, or neither; `fewer` than the world's most in all."""
-    least, most = wardrobe.crowd
+    least, most = appearance.crowd
     most -= fewer
-    count = max(rng.choice((least, (least + most) // 2, most)) - len(actors), wardrobe.least_others)
-    return [_sized(rng, wardrobe, wardrobe.other(actors[0])) for _ in range(count)]
+    count = max(rng.choice((least, (least + most) // 2, most)) - len(actors), appearance.least_others)
+    return [_sized(rng, appearance, appearance.other(actors[0])) for _ in range(count)]
 
 
 def _idle(rng: Random, actor: Actor, drift: float = 0.1) -> None:
@@ -145,45 +145,45 @@ def _maybe_event(rng: Random, actor: Actor, chance: float) -> None:
 # ---- Kinds -----------------------------------------------------------------------------------------------------------
 
 
-def _appearance(rng: Random, wardrobe: Wardrobe) -> Stage:
-    actors = [_sized(rng, wardrobe, wardrobe.referent())]
-    actors += _others(rng, wardrobe, actors)
+def _appearance(rng: Random, appearance: AppearanceSampler) -> Stage:
+    actors = [_sized(rng, appearance, appearance.referent())]
+    actors += _others(rng, appearance, actors)
     for actor in actors:
         _idle(rng, actor, drift=rng.uniform(0.05, 0.25))
     for actor in actors[1:]:
         _maybe_event(rng, actor, 0.2)
     place(rng, actors, [])
-    return Stage(actors, None, wardrobe.attempts("appearance"))
+    return Stage(actors, None, appearance.attempts("appearance"))
 
 
-def _size(rng: Random, wardrobe: Wardrobe) -> Stage:
+def _size(rng: Random, appearance: AppearanceSampler) -> Stage:
     size = rng.choice(("small", "large"))
-    referent = _sized(rng, wardrobe, wardrobe.referent(), size)
+    referent = _sized(rng, appearance, appearance.referent(), size)
     other_size = rng.choice(("medium", "large") if size == "small" else ("small", "medium"))
-    twin = replace(wardrobe.twin(referent, exact=False), radius=rng.uniform(*wardrobe.radii[other_size]))
+    twin = replace(appearance.twin(referent, exact=False), radius=rng.uniform(*appearance.radii[other_size]))
     actors = [referent, twin]
-    actors += _others(rng, wardrobe, actors)
+    actors += _others(rng, appearance, actors)
     for actor in actors:
         _idle(rng, actor)
     place(rng, actors, [])
-    if rng.random() < wardrobe.superlative_share:
+    if rng.random() < appearance.superlative_share:
         claim = Claim("size", "smallest" if size == "small" else "largest")
-        return Stage(actors, claim, wardrobe.attempts("superlative"), 0)
-    return Stage(actors, None, wardrobe.attempts("size"))
+        return Stage(actors, claim, appearance.attempts("superlative"), 0)
+    return Stage(actors, None, appearance.attempts("size"))
 
 
-def _position(rng: Random, wardrobe: Wardrobe) -> Stage:
+def _position(rng: Random, appearance: AppearanceSampler) -> Stage:
     name = rng.choice(("left", "right", "top", "bottom", "middle", "corner", "superlative"))
     if name == "corner":
         name = rng.choice(("top_left", "top_right", "bottom_left", "bottom_right"))
     elif name == "superlative":
         name = rng.choice(tuple(SUPERLATIVE_PLACES))
-    referent = _sized(rng, wardrobe, wardrobe.referent(), rng.choice(("small", "medium")))
+    referent = _sized(rng, appearance, appearance.referent(), rng.choice(("small", "medium")))
     if rng.random() < 0.3 and referent.shows_turning:
         referent.spin = rng.uniform(4.5, 7.0)
     twin_count = rng.choice((1, 1, 2))
-    actors = [referent, *(wardrobe.twin(referent, exact=False) for _ in range(twin_count))]
-    actors += _others(rng, wardrobe, actors)
+    actors = [referent, *(appearance.twin(referent, exact=False) for _ in range(twin_count))]
+    actors += _others(rng, appearance, actors)
     for actor in actors[1 + twin_count :]:
         _idle(rng, actor, drift=0.05)
     drift = rng.choice((0.0, 0.04))
@@ -198,16 +198,16 @@ def _position(rng: Random, wardrobe: Wardrobe) -> Stage:
     if not fits(referent):
         raise CrowdedError
     place(rng, actors[1:], [referent])
-    return Stage(actors, Claim("position", name), wardrobe.attempts("position"), twin_count)
+    return Stage(actors, Claim("position", name), appearance.attempts("position"), twin_count)
 
 
-def _relation(rng: Random, wardrobe: Wardrobe) -> Stage:
+def _relation(rng: Random, appearance: AppearanceSampler) -> Stage:
     name = rng.choice((*RELATIONS, "next_to"))
-    referent = _sized(rng, wardrobe, wardrobe.referent(), rng.choice(("small", "medium")))
-    twin = wardrobe.twin(referent, exact=False)
-    anchor = _sized(rng, wardrobe, wardrobe.other(referent), rng.choice(("small", "medium")))
+    referent = _sized(rng, appearance, appearance.referent(), rng.choice(("small", "medium")))
+    twin = appearance.twin(referent, exact=False)
+    anchor = _sized(rng, appearance, appearance.other(referent), rng.choice(("small", "medium")))
     actors = [referent, twin]
-    others = _others(rng, wardrobe, [*actors, anchor])
+    others = _others(rng, appearance, [*actors, anchor])
     for actor in (*actors, anchor, *others):
         _idle(rng, actor, drift=0.04)
     anchor.x, anchor.y = rng.uniform(0.3, 0.7), rng.uniform(0.3, 0.7)
@@ -227,18 +227,18 @@ def _relation(rng: Random, wardrobe: Wardrobe) -> Stage:
         raise CrowdedError
     place(rng, others, [referent, twin, anchor])
     said = Looks(noun=anchor.shape, colour=anchor.colour if rng.random() < 0.7 else "")
-    return Stage([*actors, anchor, *others], Claim("relation", name, said), wardrobe.attempts("relation"), 1)
+    return Stage([*actors, anchor, *others], Claim("relation", name, said), appearance.attempts("relation"), 1)
 
 
-def _motion(rng: Random, wardrobe: Wardrobe) -> Stage:
+def _motion(rng: Random, appearance: AppearanceSampler) -> Stage:
     ways = tuple(DIRECTIONS)
     name = rng.choice((*(f"moves_{way}" for way in ways), *ways, "fast", "slow", "still", "still"))
     name = {"left": "spinning", "right": "growing", "up": "shrinking", "down": "spinning"}.get(name, name)
     size = rng.choice(("small", "medium"))
     referent = _sized(
-        rng, wardrobe, wardrobe.referent(turns=name == "spinning"), "medium" if name.endswith("ing") else size
+        rng, appearance, appearance.referent(turns=name == "spinning"), "medium" if name.endswith("ing") else size
     )
-    twin = wardrobe.twin(referent, exact=True)
+    twin = appearance.twin(referent, exact=True)
     if name.startswith("moves_"):
         way = name.removeprefix("moves_")
         _move(referent, way, rng.uniform(0.18, 0.28))
@@ -262,13 +262,13 @@ def _motion(rng: Random, wardrobe: Wardrobe) -> Stage:
     else:
         sign = 1 if name == "growing" else -1
         # Both sizes are drawn alike and widely, else the larger one at the end would be the growing one.
-        smallest, ratio = wardrobe.growing_radii
+        smallest, ratio = appearance.growing_radii
         referent.radius, twin.radius = (smallest * ratio ** rng.random() for _ in range(2))
         referent.growth = sign * math.log(rng.uniform(1.55, 1.8))
         if rng.random() < 0.25:
             twin.growth = -referent.growth
     actors = [referent, twin]
-    others = _others(rng, wardrobe, actors)
+    others = _others(rng, appearance, actors)
     for actor in others:
         draw = rng.random()
         if draw < 0.4:
@@ -276,7 +276,7 @@ def _motion(rng: Random, wardrobe: Wardrobe) -> Stage:
         else:
             _idle(rng, actor)
     place_twins_first(rng, actors, others)
-    return Stage(actors + others, Claim("motion", name), wardrobe.attempts("motion"), 1)
+    return Stage(actors + others, Claim("motion", name), appearance.attempts("motion"), 1)
 
 
 def _move(actor: Actor, way: str, length: float) -> None:
@@ -290,21 +290,21 @@ def _move_anyhow(rng: Random, actor: Actor, length: float) -> None:
     actor.bounces = length > 0.3
 
 
-def _early_event(rng: Random, wardrobe: Wardrobe) -> Stage:
-    return _event_stage(rng, wardrobe, "early", EARLY_EVENTS)
+def _early_event(rng: Random, appearance: AppearanceSampler) -> Stage:
+    return _event_stage(rng, appearance, "early", EARLY_EVENTS)
 
 
-def _late_event(rng: Random, wardrobe: Wardrobe) -> Stage:
-    return _event_stage(rng, wardrobe, "late", LATE_EVENTS)
+def _late_event(rng: Random, appearance: AppearanceSampler) -> Stage:
+    return _event_stage(rng, appearance, "late", LATE_EVENTS)
 
 
-def _event_stage(rng: Random, wardrobe: Wardrobe, when: str, names: tuple[str, ...]) -> Stage:
+def _event_stage(rng: Random, appearance: AppearanceSampler, when: str, names: tuple[str, ...]) -> Stage:
     name = rng.choice(names)
     turns = name == "spin"
-    referent = _sized(rng, wardrobe, wardrobe.referent(turns), rng.choice(("small", "medium")))
+    referent = _sized(rng, appearance, appearance.referent(turns), rng.choice(("small", "medium")))
     angle, drift = rng.uniform(0, 2 * math.pi), rng.choice((0.0, 0.06, 0.12))
     referent.velocity = (drift * math.cos(angle), drift * math.sin(angle))
-    twin = wardrobe.twin(referent, exact=True)
+    twin = appearance.twin(referent, exact=True)
     _add_event(referent, _event(rng, name, when))
     if rng.random() < 0.35:  # the twin does something else, at the same time
         other = rng.choice([event for event in names if event != name and {event, name} != {"swell", "grow"}])
@@ -312,23 +312,23 @@ def _event_stage(rng: Random, wardrobe: Wardrobe, when: str, names: tuple[str, .
             _add_event(twin, replace(referent.events[0], name=other))
     referent.room = twin.room = _wider(referent.room, twin.room)  # else its place would tell who will fall
     actors = [referent, twin]
-    others = _others(rng, wardrobe, actors)
+    others = _others(rng, appearance, actors)
     for actor in others:
         _idle(rng, actor)
         _maybe_event(rng, actor, 0.4)
     place_twins_first(rng, actors, others)
-    return Stage(actors + others, Claim(f"{when}_event", name), wardrobe.attempts(f"{when}_event"), 1)
+    return Stage(actors + others, Claim(f"{when}_event", name), appearance.attempts(f"{when}_event"), 1)
 
 
-def _occlusion(rng: Random, wardrobe: Wardrobe) -> Stage:
+def _occlusion(rng: Random, appearance: AppearanceSampler) -> Stage:
     """The referent passes behind a wall; its twin, if any, passes in front of it or stays at one side."""
-    referent = _sized(rng, wardrobe, wardrobe.referent(), "small")
+    referent = _sized(rng, appearance, appearance.referent(), "small")
     referent.radius *= rng.uniform(1.0, 1.2)
     upright = rng.random() < 0.5  # whether the wall stands upright and is passed sideways
     outer = OUTER_RADIUS * referent.reach * referent.radius
     half_width = outer + rng.uniform(0.045, 0.075)
     half_length = rng.uniform(0.24, 0.36)
-    wall = Actor("", wardrobe.panel_shape, wardrobe.panel_texture, 1.0, is_occluder=True)
+    wall = Actor("", appearance.panel_shape, appearance.panel_texture, 1.0, is_occluder=True)
     wall.x, wall.y = rng.uniform(0.44, 0.56), rng.uniform(0.4, 0.6)
     wall.extent = (half_width, half_length) if upright else (half_length, half_width)
     if not upright:
@@ -339,7 +339,7 @@ def _occlusion(rng: Random, wardrobe: Wardrobe) -> Stage:
     referent.velocity = (along, 0.0) if upright else (0.0, along)
     referent.x, referent.y = (0.5, crossing) if upright else (crossing, 0.5)
     says_so = rng.random() < 0.5
-    twins = [wardrobe.twin(referent, exact=True)] if says_so else []
+    twins = [appearance.twin(referent, exact=True)] if says_so else []
     is_in_front = rng.random() < 0.5
     for twin in twins:
         edge = referent.radius + 0.02
@@ -352,7 +352,7 @@ def _occlusion(rng: Random, wardrobe: Wardrobe) -> Stage:
             twin.velocity = (0.0, 0.0)
             place(rng, [twin], [])
     actors = [referent, *twins]
-    others = _others(rng, wardrobe, actors, fewer=1)
+    others = _others(rng, appearance, actors, fewer=1)
     for actor in others:
         _idle(rng, actor)
         actor.is_in_front = rng.random() < 0.5
@@ -360,12 +360,12 @@ def _occlusion(rng: Random, wardrobe: Wardrobe) -> Stage:
     return Stage(
         [*actors, *others, wall],
         Claim("occlusion", "hidden") if says_so else None,
-        wardrobe.attempts("occlusion"),
+        appearance.attempts("occlusion"),
         len(twins),
     )
 
 
-_STAGES: dict[str, Callable[[Random, Wardrobe], Stage]] = {
+_STAGES: dict[str, Callable[[Random, AppearanceSampler], Stage]] = {
     "appearance": _appearance,
     "size": _size,
     "position": _position,

@@ -16,10 +16,10 @@ from locater.records import Mask
 from locater.training.data.composed import ComposedData
 from locater.training.data.sources import open_data
 from locater.worlds.claims import Description, Looks, is_absent, judge
-from locater.worlds.composed import ComposedVideo, ComposedWorld, Scene, Studio, Textures, draw_batch, plan_batch
+from locater.worlds.composed import ComposedVideo, ComposedWorld, Scene, SceneSampler, Textures, draw_batch, plan_batch
 from locater.worlds.composed.draw.render import render
 from locater.worlds.composed.pack.nouns import Nouns
-from locater.worlds.composed.scene.distractor_phrases import asides_for
+from locater.worlds.composed.scene.distractor_phrases import distractor_phrases_for
 from locater.worlds.composed.scene.scene import check
 from locater.worlds.grammar import CLAIMS, EVENTS, MOST_WORDS, SIZES, TIMES, Pattern, say
 from locater.worlds.seeds import KINDS, video_seed
@@ -29,8 +29,8 @@ SIZE = 48
 
 
 def scenes(kind: str, count: int, split: str = "train") -> list[Scene]:
-    studio = Studio(small_pack())
-    return [studio.scene(video_seed(split, kind, number)) for number in range(count)]
+    sampler = SceneSampler(small_pack())
+    return [sampler.scene(video_seed(split, kind, number)) for number in range(count)]
 
 
 def videos(kind: str, count: int) -> Iterator[ComposedVideo]:
@@ -41,8 +41,8 @@ def videos(kind: str, count: int) -> Iterator[ComposedVideo]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sentence_has_one_referent_or_none(kind: str) -> None:
-    studio = Studio(small_pack())
-    words = set(studio.lexicon.vocabulary())
+    sampler = SceneSampler(small_pack())
+    words = set(sampler.lexicon.vocabulary())
     sentences = set()
     for scene in scenes(kind, 40):
         assert check(scene)
@@ -65,13 +65,13 @@ def test_same_seed_same_scene(kind: str) -> None:
             two.view,
         )
         np.testing.assert_array_equal(one.poses, two.poses)
-        np.testing.assert_array_equal(one.touches.cutouts, two.touches.cutouts)
+        np.testing.assert_array_equal(one.compositing.cutouts, two.compositing.cutouts)
 
 
 def test_a_video_looks_the_same_in_any_batch() -> None:
-    studio, textures = Studio(small_pack()), Textures(small_pack())
-    whole = draw_batch(plan_batch(studio, range(6), clip_frames=2, global_frames=2), textures, SIZE)
-    part = draw_batch(plan_batch(studio, [4, 2], clip_frames=2, global_frames=2), Textures(small_pack()), SIZE)
+    sampler, textures = SceneSampler(small_pack()), Textures(small_pack())
+    whole = draw_batch(plan_batch(sampler, range(6), clip_frames=2, global_frames=2), textures, SIZE)
+    part = draw_batch(plan_batch(sampler, [4, 2], clip_frames=2, global_frames=2), Textures(small_pack()), SIZE)
     for row, other in ((4, 0), (2, 1)):
         assert whole.expressions[row] == part.expressions[other]
         assert torch.equal(whole.masks[row], part.masks[other])
@@ -87,9 +87,9 @@ def test_twins_are_the_same_cut_out_and_only_the_claim_tells_them_apart() -> Non
             assert len(scene.twins) == 1
             referent, twin = scene.actors[scene.referent], scene.actors[scene.twins[0]]
             assert referent.picture == twin.picture
-            touches = scene.touches.cutouts
+            compositing = scene.compositing.cutouts
             first, second = scene.referent - scene.thing_count, scene.twins[0] - scene.thing_count
-            np.testing.assert_array_equal(touches[first], touches[second])
+            np.testing.assert_array_equal(compositing[first], compositing[second])
             mirrored += referent.is_mirrored != twin.is_mirrored
     assert mirrored > 10
 
@@ -117,9 +117,9 @@ def test_positions_and_directions_hold_for_the_masks() -> None:
 
 
 def test_masks_are_disjoint_agree_with_the_pixels_and_absent_ones_are_empty() -> None:
-    studio, textures = Studio(small_pack()), Textures(small_pack())
+    sampler, textures = SceneSampler(small_pack()), Textures(small_pack())
     weights = {kind: 1.0 for kind in KINDS if kind not in ("early_event", "late_event")}
-    plan = plan_batch(studio, range(40), clip_frames=2, global_frames=1, kind_weights=weights)
+    plan = plan_batch(sampler, range(40), clip_frames=2, global_frames=1, kind_weights=weights)
     batch = draw_batch(plan, textures, 64)
     is_absent = plan.referents.flatten() < 0
     assert is_absent.any()
@@ -174,23 +174,23 @@ def test_a_photograph_s_own_things_are_asked_about_too() -> None:
 
 
 def test_further_questions_to_a_lonely_thing_are_about_nothing_in_the_picture() -> None:
-    studio = Studio(small_pack())
+    sampler = SceneSampler(small_pack())
     found = 0
     for scene in scenes("appearance", 60):
-        description = studio.nobody(scene, Random(1))
+        description = sampler.nobody(scene, Random(1))
         if description is not None:
             found += 1
-            assert is_absent(judge(description, scene.cast))
+            assert is_absent(judge(description, scene.objects))
     assert found > 30
 
 
 def test_what_a_thing_is_taken_for_easily_is_asked_for_where_it_is_not() -> None:
     nouns = Nouns({"dog": ("animal",), "beagle": ("dog", "animal"), "cat": ("animal",), "cup": (), "bus": ("vehicle",)})
     assert set(nouns.akin("cat")) == {"dog", "beagle"} and not nouns.akin("cup") and not nouns.akin("bus")
-    studio = Studio(small_pack())
+    sampler = SceneSampler(small_pack())
     asked = [scene for scene in scenes("absent", 80) if scene.description.claim is None]
     kin = sum(
-        scene.description.looks.noun in studio.pack.nouns.akin(noun) for scene in asked for noun in scene.cast.nouns
+        scene.description.looks.noun in sampler.pack.nouns.akin(noun) for scene in asked for noun in scene.objects.nouns
     )
     assert kin > 5
 
@@ -202,38 +202,45 @@ def test_asides_follow_nouns_and_use_no_word_that_decides() -> None:
     harmless = {"the", "a", "in", "of", "on", "at", "to", "is", "that", "which", "not", "it", "still", "around", "down"}
     harmless |= {"picture", "corner", "standing", "along", "by", "over", "for", "away", "up", "and"}
     harmless |= {"jumping"}  # decides only with the time at which it happens
-    lexicon = Studio(small_pack()).lexicon
-    slots = [slot for patterns in lexicon.asides.values() for pattern in patterns for slot in pattern]
+    lexicon = SceneSampler(small_pack()).lexicon
+    slots = [slot for patterns in lexicon.distractor_phrases.values() for pattern in patterns for slot in pattern]
     said = {word for slot in (*slots, lexicon.idle_adjectives) for text in slot for word in text.split()}
     assert len(said) > 500 and not said & (deciding - harmless)
-    assert re.fullmatch(one_of(asides_for("woman", ())), "in a white blouse and a pink skirt")
-    assert not re.fullmatch(one_of(asides_for("cup", ())), "in a white blouse and a pink skirt")
-    assert asides_for("dog", ("animal",)) != asides_for("bus", ("vehicle",)) != asides_for("cup", ())
+    assert re.fullmatch(one_of(distractor_phrases_for("woman", ())), "in a white blouse and a pink skirt")
+    assert not re.fullmatch(one_of(distractor_phrases_for("cup", ())), "in a white blouse and a pink skirt")
+    assert (
+        distractor_phrases_for("dog", ("animal",))
+        != distractor_phrases_for("bus", ("vehicle",))
+        != distractor_phrases_for("cup", ())
+    )
 
 
 def test_sentences_without_a_claim_add_up_to_two_asides_and_adjectives() -> None:
-    lexicon = Studio(small_pack()).lexicon
-    asides, idle = {noun: one_of(lexicon.asides[noun]) for noun in lexicon.asides}, "|".join(lexicon.idle_adjectives)
+    lexicon = SceneSampler(small_pack()).lexicon
+    distractor_phrases, idle = (
+        {noun: one_of(lexicon.distractor_phrases[noun]) for noun in lexicon.distractor_phrases},
+        "|".join(lexicon.idle_adjectives),
+    )
     colours = "|".join(said for colour in lexicon.colours.values() for said in colour)
-    told = [scene for scene in scenes("appearance", 200) if scene.description.looks.noun in asides]
+    told = [scene for scene in scenes("appearance", 200) if scene.description.looks.noun in distractor_phrases]
     with_asides = 0
     for scene in told:
         looks = scene.description.looks
-        nouns, aside = "|".join(lexicon.nouns[looks.noun]), asides[looks.noun]
+        nouns, aside = "|".join(lexicon.nouns[looks.noun]), distractor_phrases[looks.noun]
         worn = "|".join(text.format(colour=f"({colours})") for text in lexicon.clothed.get(looks.noun, ("",)))
         before, after = ("", rf"( ({worn}))?") if looks.noun in lexicon.clothed else (rf"(({colours}) )?", "")
-        shape = rf"((the|an?) )?(({idle}) ){{0,2}}{before}({nouns}){after}(?P<asides>( ({aside})){{0,2}})"
+        shape = rf"((the|an?) )?(({idle}) ){{0,2}}{before}({nouns}){after}(?P<distractor_phrases>( ({aside})){{0,2}})"
         found = re.fullmatch(shape, scene.expression)
         assert found, scene.expression
-        with_asides += bool(found["asides"])
+        with_asides += bool(found["distractor_phrases"])
     assert len(told) > 150 and 0.35 < with_asides / len(told) < 0.65
 
 
 @pytest.mark.parametrize(("noun", "kind"), [("person", ""), ("dog", "animal"), ("bus", "vehicle"), ("cup", "")])
 def test_a_noun_has_thousands_of_asides_and_no_sentence_is_too_long(noun: str, kind: str) -> None:
     long = "very long name of some rare old breed"
-    lexicon = Studio(small_pack()).lexicon
-    lexicon = replace(lexicon, nouns={noun: (long,)}, asides={noun: asides_for(noun, (kind,))})
+    lexicon = SceneSampler(small_pack()).lexicon
+    lexicon = replace(lexicon, nouns={noun: (long,)}, distractor_phrases={noun: distractor_phrases_for(noun, (kind,))})
     words, rng = set(lexicon.vocabulary()), Random(0)
     said = [say(Description(Looks(noun)), rng, lexicon) for _ in range(6000)]
     assert all(len(sentence.split()) <= MOST_WORDS and set(sentence.split()) <= words for sentence in said)

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import torch
 
-from locater.worlds.composed import ComposedWorld, Scene, Studio
+from locater.worlds.composed import ComposedWorld, Scene, SceneSampler
 from locater.worlds.composed.pack.colours import COLOURS, name_colour
 from locater.worlds.composed.pack.nouns import is_person
 from locater.worlds.composed.scene.dyes import DYE_WORDS, DYES, dyed, upper_body
@@ -14,8 +14,8 @@ from tests.support.composed_sources import small_pack
 
 
 def scenes(kind: str, count: int) -> list[Scene]:
-    studio = Studio(small_pack())
-    return [studio.scene(video_seed("train", kind, number)) for number in range(count)]
+    sampler = SceneSampler(small_pack())
+    return [sampler.scene(video_seed("train", kind, number)) for number in range(count)]
 
 
 def test_light_and_shade_stay_and_so_does_what_is_not_covered() -> None:
@@ -46,7 +46,7 @@ def test_what_is_dyed_is_called_by_the_colour_that_its_pixels_have() -> None:
             actor, inside = scene.actors[place], video.masks_of(place)[0]
             if actor.dye < 0 or inside.sum() < 60:
                 continue
-            assert scene.cast.colours[member] == DYES[actor.dye].word
+            assert scene.objects.colours[member] == DYES[actor.dye].word
             people += is_person(actor.noun)
             word, maybe = name_colour(frame, inside, actor.noun)
             said.append(actor.colour in (word, *maybe))
@@ -59,7 +59,7 @@ def test_a_dyed_thing_is_no_longer_called_by_its_own_colour() -> None:
         for member, place in enumerate(scene.actor_of_member):
             actor = scene.actors[place]
             if actor.dye >= 0 and not is_person(actor.noun):
-                assert scene.cast.doubtful[member] & set(COLOURS) == DYES[actor.dye].doubtful
+                assert scene.objects.doubtful[member] & set(COLOURS) == DYES[actor.dye].doubtful
 
 
 def test_rare_colours_are_said_as_often_and_of_what_is_there_as_of_what_is_not() -> None:

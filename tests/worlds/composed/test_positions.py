@@ -12,7 +12,7 @@ from locater.worlds.claims import Claim, Description, is_unique, judge, judge_lo
 from locater.worlds.composed import Pack, compose
 from locater.worlds.composed.position_world import PositionWorld
 from locater.worlds.composed.scene.classes import group_of
-from locater.worlds.composed.scene.positions import SIDES, PositionScene, PositionStudio
+from locater.worlds.composed.scene.positions import SIDES, PositionSampler, PositionScene
 from locater.worlds.composed.scene.scene import check
 from tests.support.composed_sources import SMALL, make_sources, small_pack
 
@@ -28,8 +28,8 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
 
 @cache
 def scenes(pack: Pack, split: str = "heldout") -> list[PositionScene]:
-    studio = PositionStudio(pack, split)
-    return [studio.scene(number) for number in range(COUNT)]
+    sampler = PositionSampler(pack, split)
+    return [sampler.scene(number) for number in range(COUNT)]
 
 
 def test_the_set_is_the_same_at_every_call_and_for_any_count(pack: Pack) -> None:
@@ -58,7 +58,7 @@ def test_two_held_out_cut_outs_of_one_class_and_nothing_else_are_called_so(pack:
         assert not any(entry.is_sprite for entry in entries)  # "round toy" is held out, too
         assert pack.photographs[scene.view.photograph].split in ("heldout", "test")
         assert all(found.noun in (entry.noun, *entry.broader) for entry in entries)
-        verdict = judge_looks(scene.description.looks, scene.cast)
+        verdict = judge_looks(scene.description.looks, scene.objects)
         assert sorted(verdict.tolist()) == [-1] * (len(verdict) - 2) + [1, 1]
         said.add(found.noun)
         same += found.is_one_picture
@@ -70,13 +70,13 @@ def test_each_is_clearly_on_its_side_and_moves_a_little(pack: Pack) -> None:
         scene, (left, right) = found.scene, (found.actors[side] for side in SIDES)
         assert check(scene) and scene.referent == left
         assert scene.poses[left, :, 0].max() <= 0.40 and scene.poses[right, :, 0].min() >= 0.60
-        moved = np.abs(scene.cast.paths[[left, right], -1])
+        moved = np.abs(scene.objects.paths[[left, right], -1])
         assert (np.hypot(moved[:, 0], moved[:, 1]) > 0.01).all() and moved.max() < 0.06
         assert found.expressions["left"].replace("left", "right") == found.expressions["right"]
         for side in SIDES:
             assert found.expressions[side].split().count(side) == 1
             description = Description(scene.description.looks, Claim("position", side))
-            assert is_unique(judge(description, scene.cast), found.actors[side])
+            assert is_unique(judge(description, scene.objects), found.actors[side])
 
 
 def test_masks_are_those_of_the_two(pack: Pack) -> None:
@@ -97,13 +97,13 @@ def test_a_class_of_one_picture_is_shown_twice_with_another_touch(pack: Pack) ->
         replace(entry, split="train") if group in groups[:number] else entry
         for number, (group, entry) in enumerate(zip(groups, pack.cutouts, strict=True))
     )
-    studio = PositionStudio(one_each)
+    sampler = PositionSampler(one_each)
     for number in range(8):
-        found = studio.scene(number)
+        found = sampler.scene(number)
         one, two = found.scene.actors[found.scene.thing_count :]
         assert found.is_one_picture and one.picture == two.picture and one.is_mirrored != two.is_mirrored
-        touches = found.scene.touches.cutouts
-        assert not np.allclose(touches[0], touches[1])
+        compositing = found.scene.compositing.cutouts
+        assert not np.allclose(compositing[0], compositing[1])
 
 
 def test_other_splits_hold_out_pictures() -> None:

@@ -1,4 +1,4 @@
-"""Whether two ways of computing the same agree, asked before either is timed."""
+"""Whether two ways of computing the same agree, request before either is timed."""
 
 from dataclasses import dataclass
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from locater.bench.harness.request import Asked
-from locater.compute.cuda_graph import Captured
+from locater.bench.harness.request import BenchRequest
+from locater.compute.cuda_graph import CapturedGraph
 from locater.config import ModelConfig, preset
 from locater.inference.async_results import THRESHOLD
 from locater.inference.chunks import Chunks, Plan
 from locater.inference.segmenter import chunk_frames_of
 from locater.model.build import build
-from locater.model.cast_model import lowered
+from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
 from locater.records import Tokens, Words
 from locater.video.transforms import resize_soft
@@ -31,21 +31,21 @@ class DeviceClip:
     tokens: Tokens
 
 
-def preset_config(asked: Asked, image_size: int | None = None) -> ModelConfig:
+def preset_config(request: BenchRequest, image_size: int | None = None) -> ModelConfig:
     """The preset with the benchmark's twenty words, at another size if one is given."""
-    has_words = preset(asked.preset).text.kind != "huggingface"
+    has_words = preset(request.preset).text.kind != "huggingface"
     size = {} if image_size is None else {"image_size": image_size}
-    return preset(asked.preset, {**size, **({"text": {"vocabulary": _VOCABULARY}} if has_words else {})})
+    return preset(request.preset, {**size, **({"text": {"vocabulary": _VOCABULARY}} if has_words else {})})
 
 
-def preset_model(asked: Asked, image_size: int | None = None) -> Locater:
+def preset_model(request: BenchRequest, image_size: int | None = None) -> Locater:
     """The preset's network with random weights, on the device."""
-    return build(preset_config(asked, image_size), seed=0).to(asked.device).eval()
+    return build(preset_config(request, image_size), seed=0).to(request.device).eval()
 
 
-def chunks_of(asked: Asked, model: Locater, is_replayed: bool = False) -> Chunks:
-    """The network in the precision asked for, as the segmenter has it."""
-    return Chunks(lowered(model, asked.dtype), is_replayed)
+def chunks_of(request: BenchRequest, model: Locater, is_replayed: bool = False) -> Chunks:
+    """The network in the precision request for, as the segmenter has it."""
+    return Chunks(cast_model(model, request.dtype), is_replayed)
 
 
 def sentences_of(count: int) -> list[str]:
@@ -70,7 +70,7 @@ def make_clip(model: Locater, frames: int, sentences: int, device: torch.device)
 def in_chunks(chunks: Chunks, clip: DeviceClip, chunk: int | None = None) -> Tensor:
     """Logits (E, T, h, w) as the segmenter computes them: sampled frames first, then chunk by chunk."""
     words = chunks.read(clip.tokens)
-    state = chunks.model.start(words)
+    state = chunks.model.initial_state(words)
     count = clip.frames.shape[1]
     length = chunk_frames_of(chunks.device, len(words.expressions)) if chunk is None else chunk
     if count <= length:
@@ -79,7 +79,7 @@ def in_chunks(chunks: Chunks, clip: DeviceClip, chunk: int | None = None) -> Ten
     if state.global_cells.shape[1]:
         for frames, times in _pieces(clip.frames[:, ::interval], clip.times[:, ::interval], length):
             samples, is_full = tuple(range(frames.shape[1])), frames.shape[1] == length
-            state = chunks.remember(frames, times, words, state, samples, is_full)
+            state = chunks.write_global(frames, times, words, state, samples, is_full)
     logits = []
     for frames, times in _pieces(clip.frames, clip.times, length):
         found = chunks.segment(frames, times, words, state, Plan(), is_full=frames.shape[1] == length)
@@ -94,7 +94,7 @@ def at_once(chunks: Chunks, clip: DeviceClip) -> Tensor:
 
 
 def _at_once(chunks: Chunks, clip: DeviceClip, words: Words, is_full: bool) -> Tensor:
-    state = chunks.model.start(words)
+    state = chunks.model.initial_state(words)
     has_global = bool(state.global_cells.shape[1])
     samples = range(0, clip.frames.shape[1], chunks.model.config.memory.interval) if has_global else ()
     return chunks.segment(clip.frames, clip.times, words, state, Plan(tuple(samples)), is_full).logits
@@ -113,7 +113,7 @@ def captured_clip(chunks: Chunks, clip: DeviceClip) -> Callable[[], Tensor]:
         return (at_once(chunks, DeviceClip(frames, times, tokens)),)
 
     inputs = clip.frames, clip.times, clip.tokens.numbers, clip.tokens.word_of_token
-    graph = Captured(whole, *inputs)
+    graph = CapturedGraph(whole, *inputs)
     return lambda: graph(*inputs)[0]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from locater.bench.harness.chart import Bars, Lines
 from locater.bench.harness.checks import Check
 from locater.bench.harness.machine import machine_facts
-from locater.bench.harness.request import Asked
+from locater.bench.harness.request import BenchRequest
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_entries
 
@@ -46,7 +46,7 @@ class Report:
             ]
         ).rstrip()
 
-    def save(self, folder: Path, asked: Asked) -> None:
+    def save(self, folder: Path, request: BenchRequest) -> None:
         """Write NAME.json and NAME.png into `folder`."""
         described: dict[str, Any] = {
             "benchmark": self.name,
@@ -54,7 +54,7 @@ class Report:
             "timed": self.timed,
             "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
             **machine_facts(),
-            "asked": {**asdict(asked), "device": str(asked.device)},
+            "request": {**asdict(request), "device": str(request.device)},
             "columns": self.columns,
             "rows": self.rows,
             "checks": [{**asdict(check), "holds": check.holds} for check in self.checks],

@@ -15,14 +15,14 @@ from locater.bench.harness.chart import Bars
 from locater.bench.harness.checks import Check, agreement
 from locater.bench.harness.clip import DeviceClip, in_chunks, network_masks
 from locater.bench.harness.report import Report, Row
-from locater.bench.harness.request import Asked
+from locater.bench.harness.request import BenchRequest
 from locater.bench.harness.timing import measure
 from locater.bench.suites.precision import overlap
 from locater.export.onnx_files import export
 from locater.export.runtime import ExportedModel
 from locater.inference.chunks import Chunks
 from locater.inference.segmenter import CHUNK_FRAMES
-from locater.model.cast_model import lowered
+from locater.model.cast_model import cast_model
 from locater.model.checkpoint import from_pretrained
 from locater.model.compiled import compile_parts
 from locater.model.locater import Locater
@@ -35,11 +35,11 @@ LEAST_IOU = 0.98  # of masks with plain float32's; precision says more
 Run = Callable[[], Tensor]  # logits (1, T, h, w)
 
 
-def run(asked: Asked) -> Report:
+def run(request: BenchRequest) -> Report:
     """Milliseconds a frame of every way, and how many times as fast as plain float32 it is."""
-    asked = replace(asked, device=torch.device("cpu"))
-    model = from_pretrained(asked.checkpoint).float().eval()
-    clip = shapes_clip(model, CHUNK_FRAMES if asked.is_quick else 2 * CHUNK_FRAMES)
+    request = replace(request, device=torch.device("cpu"))
+    model = from_pretrained(request.checkpoint).float().eval()
+    clip = shapes_clip(model, CHUNK_FRAMES if request.is_quick else 2 * CHUNK_FRAMES)
     frames, size = clip.frames.shape[1], model.config.image_size
     with torch.inference_mode():
         reference = in_chunks(Chunks(model, is_replayed=False), clip)
@@ -48,7 +48,7 @@ def run(asked: Asked) -> Report:
     notes: list[str] = []
     plain = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        for name, make, is_reduced in _ways(asked, model, clip, Path(folder)):
+        for name, make, is_reduced in _ways(request, model, clip, Path(folder)):
             with torch.inference_mode():
                 try:
                     work = make()
@@ -62,12 +62,12 @@ def run(asked: Asked) -> Report:
                 if not check.holds:
                     rows.append({"way": f"{name} (disagrees)"})
                     continue
-                timing = measure(work, asked.device, asked.repeats)
+                timing = measure(work, request.device, request.repeats)
             plain = plain or timing.median
             rows.append({"way": name, **timing.milliseconds(frames), "times as fast": plain / timing.median})
     return Report(
         name="cpu",
-        title=f"checkpoint {asked.checkpoint} at {size} pixels, {torch.get_num_threads()} threads, one sentence",
+        title=f"checkpoint {request.checkpoint} at {size} pixels, {torch.get_num_threads()} threads, one sentence",
         timed="milliseconds a frame of the model alone: resized float frames to logits, in chunks of "
         f"{CHUNK_FRAMES}, the global memory's pass and the text encoder included.",
         columns=("way", "median_ms", "lowest_ms", "highest_ms", "times as fast"),
@@ -100,7 +100,9 @@ def _check(name: str, reference: Tensor, logits: Tensor, size: int, is_reduced: 
     return Check(f"{name}, 1 - IoU of masks", 1 - float(overlap(list(ours), list(theirs))["mean"]), 1 - LEAST_IOU)
 
 
-def _ways(asked: Asked, model: Locater, clip: DeviceClip, folder: Path) -> list[tuple[str, Callable[[], Run], bool]]:
+def _ways(
+    request: BenchRequest, model: Locater, clip: DeviceClip, folder: Path
+) -> list[tuple[str, Callable[[], Run], bool]]:
     """A name, what makes the work, and whether it is done in bfloat16."""
 
     def plain(network: Locater) -> Run:
@@ -118,12 +120,12 @@ def _ways(asked: Asked, model: Locater, clip: DeviceClip, folder: Path) -> list[
     ways: list[tuple[str, Callable[[], Run], bool]] = [
         (PLAIN, lambda: plain(model), False),
         ("float32, channels last", channels_last, False),
-        ("bfloat16", lambda: plain(lowered(model, torch.bfloat16)), True),
+        ("bfloat16", lambda: plain(cast_model(model, torch.bfloat16)), True),
     ]
-    if asked.is_quick:  # exporting and compiling take a minute
+    if request.is_quick:  # exporting and compiling take a minute
         return ways
     ways.append(("float32, onnxruntime", lambda: exported_run(model, clip, folder), False))
-    if asked.is_compiled:
+    if request.is_compiled:
         ways.append(("float32, compiled", compiled, False))
     return ways
 

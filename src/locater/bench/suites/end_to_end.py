@@ -13,11 +13,11 @@ from locater.bench.harness.chart import Bars
 from locater.bench.harness.checks import Check
 from locater.bench.harness.clip import preset_model, sentences_of
 from locater.bench.harness.report import Report, Row
-from locater.bench.harness.request import Asked
+from locater.bench.harness.request import BenchRequest
 from locater.bench.harness.stages import Stages, TimedSource
 from locater.bench.harness.timing import Timing
 from locater.inference import segmenter as segmenter_module
-from locater.inference.async_results import PendingResults
+from locater.inference.async_results import AsyncResults
 from locater.inference.segmenter import Segmenter
 from locater.records import FrameSource
 from locater.video import mp4 as mp4_module
@@ -39,16 +39,16 @@ class Ran:
     frames: int
 
 
-def run(asked: Asked) -> Report:
+def run(request: BenchRequest) -> Report:
     """The time of the whole, and of each stage."""
-    frames, width, height = (12, 96, 64) if asked.is_quick else (FRAMES, WIDTH, HEIGHT)
-    segmenter = Segmenter(preset_model(asked), asked.device, asked.precision)
+    frames, width, height = (12, 96, 64) if request.is_quick else (FRAMES, WIDTH, HEIGHT)
+    segmenter = Segmenter(preset_model(request), request.device, request.precision)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        video = render_video(folder / "clip.mp4", frames, (width, height), asked.device)
-        plain = [segment_video(segmenter, open_source(video), folder) for _ in range(1 + min(asked.repeats, 3))]
+        video = render_video(folder / "clip.mp4", frames, (width, height), request.device)
+        plain = [segment_video(segmenter, open_source(video), folder) for _ in range(1 + min(request.repeats, 3))]
         written = open_source(folder / "overlay.mp4").info
-        stages = Stages(asked.device)
+        stages = Stages(request.device)
         with stages.around(*_places(segmenter)):
             timed = segment_video(segmenter, TimedSource(open_source(video), stages, "decode"), folder)
     total = Timing(tuple(each.seconds for each in plain[1:]))
@@ -62,7 +62,7 @@ def run(asked: Asked) -> Report:
     slowest = max(grouped, key=lambda stage: grouped[stage])
     return Report(
         name="end_to_end",
-        title=f"preset {asked.preset}, {frames} frames of {width} x {height}, one sentence, {asked.precision}",
+        title=f"preset {request.preset}, {frames} frames of {width} x {height}, one sentence, {request.precision}",
         timed="milliseconds a frame from opening an H.264 mp4 to a finished mp4 with masks drawn on, both passes over "
         "the file, by `Segmenter.segment` and the `overlay` writer. The stages are of another run with timers around "
         "the real functions, where the GPU is waited for at every change of stage; each counts only its own time. "
@@ -110,10 +110,10 @@ def _places(segmenter: Segmenter) -> list[tuple[object, str, str]]:
     """Functions by owner and name, and the stage that each belongs to."""
     return [
         (segmenter_module, "frames_to_tensor", "resize frames"),
-        (segmenter.chunks, "remember", "global memory"),
+        (segmenter.chunks, "write_global", "global memory"),
         (segmenter.chunks, "segment", "segment"),
-        (PendingResults, "of", "masks to the video's size and back"),
-        (PendingResults, "results", "masks to the video's size and back"),
+        (AsyncResults, "of", "masks to the video's size and back"),
+        (AsyncResults, "results", "masks to the video's size and back"),
         (writer_module, "draw", "draw masks"),
         (mp4_module.Mp4File, "write", "write mp4"),
         (mp4_module.Mp4File, "__exit__", "write mp4"),

@@ -21,7 +21,7 @@ from locater.bench.harness.clip import (
     preset_model,
 )
 from locater.bench.harness.report import Report, Row
-from locater.bench.harness.request import Asked
+from locater.bench.harness.request import BenchRequest
 from locater.bench.harness.timing import measure
 from locater.inference.chunks import Chunks
 from locater.inference.segmenter import CHUNK_FRAMES
@@ -35,50 +35,50 @@ OWN_WAY = "as the segmenter"
 Run = Callable[[], Tensor]  # logits (E, T, h, w)
 
 
-def run(asked: Asked) -> Report:
+def run(request: BenchRequest) -> Report:
     """Frames a second of every way to run the preset, each checked against float32, op by op, in small chunks."""
-    frames = 4 if asked.is_quick else FRAMES
-    sizes = (preset_config(asked).image_size,) if asked.is_quick else SIZES
+    frames = 4 if request.is_quick else FRAMES
+    sizes = (preset_config(request).image_size,) if request.is_quick else SIZES
     rows: list[Row] = []
     checks: list[Check] = []
     for size in sizes:
-        found, checked = _rows_at(asked, size, frames)
+        found, checked = _rows_at(request, size, frames)
         rows += found
         checks += checked
     bars = {f"{row['size']}, {row['way']}": row["frames/s"] for row in rows if row["frames/s"] is not None}
     return Report(
         name="fps",
-        title=f"preset {asked.preset}, {frames} frames, one sentence of 20 words, {asked.precision}",
+        title=f"preset {request.preset}, {frames} frames, one sentence of 20 words, {request.precision}",
         timed="from float frames at the network's size on the device to thresholded masks at that size on the device: "
         "the text encoder, the global memory's pass (every n-th frame), the visual encoder, the fusion, and for "
         "every frame read, decode and write with the mask's feedback. Decoding, copying and resizing video are in "
         "end_to_end. Tokenising is not in it.",
         columns=("size", "way", "median_ms", "lowest_ms", "highest_ms", "frames/s", "TFLOP/s"),
-        chart=Bars(f"Frames a second, {asked.preset}, {asked.precision}", "frames/s", bars),
+        chart=Bars(f"Frames a second, {request.preset}, {request.precision}", "frames/s", bars),
         rows=rows,
         checks=checks,
         notes=[f"The paper had {PAPER} frames/s at 36 x 512 x 512 on its card, its peers 5.4 to 8.6."],
     )
 
 
-def _rows_at(asked: Asked, size: int, frames: int) -> tuple[list[Row], list[Check]]:
-    model = preset_model(asked, size)
-    clip = make_clip(model, frames, 1, asked.device)
+def _rows_at(request: BenchRequest, size: int, frames: int) -> tuple[list[Row], list[Check]]:
+    model = preset_model(request, size)
+    clip = make_clip(model, frames, 1, request.device)
     rows: list[Row] = []
     # The reference is float32 to the last bit: cuDNN's shorter TF32 would differ from chunk size to chunk size.
     with torch.inference_mode(), torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
         plain = Chunks(model, is_replayed=False)
-        exact = in_chunks(plain, clip, CHUNK_FRAMES if not asked.is_quick else frames // 2)
+        exact = in_chunks(plain, clip, CHUNK_FRAMES if not request.is_quick else frames // 2)
         checks = [agreement(f"{size}: at once, float32", exact, at_once(plain, clip))]
-        for way, make in _ways(asked, model, clip):
+        for way, make in _ways(request, model, clip):
             work = make()
             several = [work() for _ in range(3)]  # once plainly, once captured, once replayed
-            check = agreement(f"{size}: {way}, against float32", exact, several[-1], asked.dtype)
+            check = agreement(f"{size}: {way}, against float32", exact, several[-1], request.dtype)
             checks.append(check)
             if not check.holds:
                 rows.append({"size": size, "way": f"{way} (disagrees)", "frames/s": None})
                 continue
-            timing = measure(lambda work=work: network_masks(work(), size), asked.device, asked.repeats)  # type: ignore[misc]
+            timing = measure(lambda work=work: network_masks(work(), size), request.device, request.repeats)  # type: ignore[misc]
             rows.append({"size": size, "way": way, **timing.milliseconds(), "frames/s": frames / timing.median})
     operations = _operations(model, clip)
     for row in rows:
@@ -95,19 +95,19 @@ def _operations(model: Locater, clip: DeviceClip) -> int:
     return int(counter.get_total_flops())
 
 
-def _ways(asked: Asked, model: Locater, clip: DeviceClip) -> list[tuple[str, Callable[[], Run]]]:
+def _ways(request: BenchRequest, model: Locater, clip: DeviceClip) -> list[tuple[str, Callable[[], Run]]]:
     """A name, and what makes the work."""
-    own = chunks_of(asked, model, is_replayed=asked.is_cuda)
+    own = chunks_of(request, model, is_replayed=request.is_cuda)
 
     def compiled() -> Run:
-        fused = chunks_of(asked, copy.deepcopy(model))
+        fused = chunks_of(request, copy.deepcopy(model))
         compile_parts(fused.model)
         return captured_clip(fused, clip)
 
     ways: list[tuple[str, Callable[[], Run]]] = [(OWN_WAY, lambda: lambda: in_chunks(own, clip))]
-    if asked.is_cuda:
-        ways.append(("the same, op by op", lambda: lambda: in_chunks(chunks_of(asked, model), clip)))
-        ways.append(("whole clip and words, one CUDA graph", lambda: captured_clip(chunks_of(asked, model), clip)))
-        if asked.is_compiled:
+    if request.is_cuda:
+        ways.append(("the same, op by op", lambda: lambda: in_chunks(chunks_of(request, model), clip)))
+        ways.append(("whole clip and words, one CUDA graph", lambda: captured_clip(chunks_of(request, model), clip)))
+        if request.is_compiled:
             ways.append(("the same, compiled", compiled))
     return ways

@@ -13,13 +13,13 @@ from locater.bench.harness.chart import Lines
 from locater.bench.harness.checks import Check
 from locater.bench.harness.clip import preset_model, sentences_of
 from locater.bench.harness.report import Report, Row
-from locater.bench.harness.request import Asked
+from locater.bench.harness.request import BenchRequest
 from locater.errors import LocaterError
 from locater.inference.segmenter import Segmenter
 from locater.records import Frame, VideoInfo
 
 LENGTHS = (100, 1_000, 10_000)
-# The GPU's allocator counts to the byte what was asked for (what it holds depends on which blocks were free: peaks of
+# The GPU's allocator counts to the byte what was request for (what it holds depends on which blocks were free: peaks of
 # equal videos differed by 3 MB). A process also keeps what its libraries and the interpreter have freed.
 CUDA_LIMIT, PROCESS_LIMIT = 0.0, 32.0  # MB
 _STATUS, _MARKS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -41,19 +41,19 @@ class GeneratedFrames:
             yield Frame(index, index / 24, self._pictures[index % len(self._pictures)])
 
 
-def run(asked: Asked) -> Report:
+def run(request: BenchRequest) -> Report:
     """Peak memory and time a frame of short and long videos."""
-    if not asked.is_cuda and not _MARKS.exists():
+    if not request.is_cuda and not _MARKS.exists():
         raise LocaterError("Peak memory is told by Linux or by a CUDA device alone; run this benchmark on one.")
-    lengths = (40, 80) if asked.is_quick else LENGTHS
-    segmenter = Segmenter(preset_model(asked), asked.device, asked.precision)
+    lengths = (40, 80) if request.is_quick else LENGTHS
+    segmenter = Segmenter(preset_model(request), request.device, request.precision)
     size = segmenter.model.config.image_size
     # Libraries take what they keep, and graphs are captured, those of pass one too: it needs two chunks of samples.
-    _peak_of(segmenter, GeneratedFrames(lengths[1], size), asked)
+    _peak_of(segmenter, GeneratedFrames(lengths[1], size), request)
     rows: list[Row] = []
     for length in lengths:
         began = time.perf_counter()
-        peak, above, state_bytes = _peak_of(segmenter, GeneratedFrames(length, size), asked)
+        peak, above, state_bytes = _peak_of(segmenter, GeneratedFrames(length, size), request)
         rows.append(
             {
                 "frames": length,
@@ -63,12 +63,12 @@ def run(asked: Asked) -> Report:
                 "ms a frame": 1e3 * (time.perf_counter() - began) / length,
             }
         )
-    kind = "what was asked of the GPU's allocator, its" if asked.is_cuda else "the process's resident"
+    kind = "what was request of the GPU's allocator, its" if request.is_cuda else "the process's resident"
     grown = rows[-1]["peak_MB"] - rows[0]["peak_MB"]
-    limit = CUDA_LIMIT if asked.is_cuda else PROCESS_LIMIT
+    limit = CUDA_LIMIT if request.is_cuda else PROCESS_LIMIT
     return Report(
         name="length",
-        title=f"preset {asked.preset} at {size} pixels, one sentence, {asked.precision}, chunks as the segmenter's",
+        title=f"preset {request.preset} at {size} pixels, one sentence, {request.precision}, chunks as the segmenter's",
         timed=f"peak is {kind} highest memory while the whole video is streamed through Segmenter.segment, both "
         "passes; frames are made as they are read and masks are dropped. The time is of the whole loop, with resizing "
         "on the CPU.",
@@ -79,10 +79,10 @@ def run(asked: Asked) -> Report:
     )
 
 
-def _peak_of(segmenter: Segmenter, source: GeneratedFrames, asked: Asked) -> tuple[int, int, int]:
+def _peak_of(segmenter: Segmenter, source: GeneratedFrames, request: BenchRequest) -> tuple[int, int, int]:
     """The highest memory during one video, how much of it is above the memory before, and the state's bytes."""
     gc.collect()
-    if asked.is_cuda:
+    if request.is_cuda:
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_stats()["requested_bytes.all.current"]
@@ -95,7 +95,7 @@ def _peak_of(segmenter: Segmenter, source: GeneratedFrames, asked: Asked) -> tup
     state_bytes = 0
     for result in segmenter.segment(source, sentences_of(1)):
         state_bytes = result.state.nbytes
-    peak = torch.cuda.memory_stats()["requested_bytes.all.peak"] if asked.is_cuda else _resident("VmHWM")
+    peak = torch.cuda.memory_stats()["requested_bytes.all.peak"] if request.is_cuda else _resident("VmHWM")
     return peak, peak - before, state_bytes
 
 

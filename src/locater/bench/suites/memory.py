@@ -10,7 +10,7 @@ from locater.bench.harness.chart import Lines
 from locater.bench.harness.checks import Check, agreement
 from locater.bench.harness.clip import preset_config
 from locater.bench.harness.report import Report, Row
-from locater.bench.harness.request import Asked
+from locater.bench.harness.request import BenchRequest
 from locater.bench.harness.timing import Timing, measure
 from locater.bench.suites.memory_ways import Way
 from locater.errors import LocaterError
@@ -36,16 +36,16 @@ class Setting:
     lengths: tuple[int, ...]
 
 
-def run(asked: Asked) -> Report:
+def run(request: BenchRequest) -> Report:
     """Milliseconds a frame at every length: the memory, run in each way that gives the same, and the block."""
-    setting = _setting(asked)
-    ways, checks = checked_ways(asked, setting, _ways(asked, setting))
-    rows = _rows(asked, setting, ways)
+    setting = _setting(request)
+    ways, checks = checked_ways(request, setting, _ways(request, setting))
+    rows = _rows(request, setting, ways)
     memory = setting.memory
     return Report(
         name="memory",
-        title=f"the memory of {asked.preset}, {setting.tokens} tokens a frame, D {setting.width}, "
-        f"{len(memory.global_start)} global and {len(memory.local_start)} local cells, {asked.precision}",
+        title=f"the memory of {request.preset}, {setting.tokens} tokens a frame, D {setting.width}, "
+        f"{len(memory.global_start)} global and {len(memory.local_start)} local cells, {request.precision}",
         timed="milliseconds a frame from V on the device to G_t on the device: W_v v, the global write of every "
         f"{setting.interval}th frame, then for every frame the read of both memories (Eq. 7, 8) and the local write. "
         "The local write is Eq. 6 without s_t, the mask's embedding: there is no decoder here that would make a mask, "
@@ -59,12 +59,12 @@ def run(asked: Asked) -> Report:
     )
 
 
-def _setting(asked: Asked) -> Setting:
-    config = preset_config(asked)
+def _setting(request: BenchRequest) -> Setting:
+    config = preset_config(request)
     settings = config.memory
     if not (settings.global_ratio and settings.local_ratio):
-        raise LocaterError(f"The preset {asked.preset} lacks a memory; choose one that has both, for example paper.")
-    tokens, width = (16, config.width) if asked.is_quick else (TOKENS, WIDTH)
+        raise LocaterError(f"The preset {request.preset} lacks a memory; choose one that has both, for example paper.")
+    tokens, width = (16, config.width) if request.is_quick else (TOKENS, WIDTH)
     torch.manual_seed(0)
     memory = LocalGlobalMemory(
         width=width,
@@ -74,19 +74,19 @@ def _setting(asked: Asked) -> Setting:
         heads=settings.heads,
         time_embedding=False,  # V comes in with its time and place on it
         place_embedding=False,
-        digest=settings.digest,
+        read_mlp=settings.read_mlp,
     )
-    lengths = (4, 8) if asked.is_quick else LENGTHS
-    return Setting(memory.to(asked.device).eval(), tokens, width, settings.interval, lengths)
+    lengths = (4, 8) if request.is_quick else LENGTHS
+    return Setting(memory.to(request.device).eval(), tokens, width, settings.interval, lengths)
 
 
-def _ways(asked: Asked, setting: Setting) -> dict[str, Way]:
-    """Everything in the precision asked for; there is no autocast here."""
-    own = copy.deepcopy(setting.memory).to(asked.dtype)
+def _ways(request: BenchRequest, setting: Setting) -> dict[str, Way]:
+    """Everything in the precision request for; there is no autocast here."""
+    own = copy.deepcopy(setting.memory).to(request.dtype)
     ways = {"eager": Way.of(own)}
-    if asked.is_cuda:
+    if request.is_cuda:
         ways["CUDA graph"] = Way.of(own).captured()
-        if asked.is_compiled:
+        if request.is_compiled:
             fused = copy.deepcopy(own)
             compile_parts(fused)
             ways["compiled"] = Way.of(fused)
@@ -94,13 +94,13 @@ def _ways(asked: Asked, setting: Setting) -> dict[str, Way]:
     return ways
 
 
-def checked_ways(asked: Asked, setting: Setting, ways: dict[str, Way]) -> tuple[dict[str, Way], list[Check]]:
+def checked_ways(request: BenchRequest, setting: Setting, ways: dict[str, Way]) -> tuple[dict[str, Way], list[Check]]:
     """The ways whose results are those of plain float32, and how near each is.
 
     G is mostly V, so that a wrong memory would hardly show in it: in float32 what was read is compared alone, and
     everywhere the local cells too.
     """
-    values = _tokens(setting, min(CHECKED_FRAMES, setting.lengths[-1]), asked).float()
+    values = _tokens(setting, min(CHECKED_FRAMES, setting.lengths[-1]), request).float()
     with torch.inference_mode():
         own = Way.of(setting.memory)
         exact, exact_cells = _results(setting, own.frame_by_frame(), values)
@@ -111,10 +111,12 @@ def checked_ways(asked: Asked, setting: Setting, ways: dict[str, Way]) -> tuple[
         ]
         kept = {}
         for name, way in ways.items():
-            found, cells = _results(setting, way, values.to(asked.dtype))
+            found, cells = _results(setting, way, values.to(request.dtype))
             checked = [
-                agreement(f"{name}, {asked.precision} against float32, G", exact, found, asked.dtype),
-                agreement(f"{name}, {asked.precision} against float32, local cells", exact_cells, cells, asked.dtype),
+                agreement(f"{name}, {request.precision} against float32, G", exact, found, request.dtype),
+                agreement(
+                    f"{name}, {request.precision} against float32, local cells", exact_cells, cells, request.dtype
+                ),
             ]
             checks += checked
             if all(check.holds for check in checked):
@@ -129,26 +131,26 @@ def _results(setting: Setting, way: Way, values: Tensor) -> tuple[Tensor, Tensor
     return torch.cat(contexts, dim=1), cells.clone()
 
 
-def _rows(asked: Asked, setting: Setting, ways: dict[str, Way]) -> list[Row]:
+def _rows(request: BenchRequest, setting: Setting, ways: dict[str, Way]) -> list[Row]:
     heads = HEADS if setting.width % HEADS == 0 else 1
-    block = EncoderBlock(setting.width, heads).to(asked.device, asked.dtype).eval()
+    block = EncoderBlock(setting.width, heads).to(request.device, request.dtype).eval()
     rows: list[Row] = []
     longest: tuple[int, float] | None = None  # frames and seconds of the block that was run last
     for length in setting.lengths:
-        values = _tokens(setting, length, asked)
-        cells = _first_cells(setting, asked.dtype)
+        values = _tokens(setting, length, request)
+        cells = _first_cells(setting, request.dtype)
         times: dict[str, float] = {}
         for name, way in ways.items():
             with torch.inference_mode():
                 timing = measure(
                     lambda way=way: way.run(values, cells, setting.interval),  # type: ignore[misc]  # noqa: B023
-                    asked.device,
-                    asked.repeats,
+                    request.device,
+                    request.repeats,
                 )
             rows.append({"frames": length, "what": f"memory, {name}", **timing.milliseconds(length)})
             times[name] = timing.median
         expected = longest[1] * (length / longest[0]) ** 2 if longest else 0.0  # attention soon is all of it
-        timed = None if expected > BLOCK_LIMIT else _block_time(asked, block, values)
+        timed = None if expected > BLOCK_LIMIT else _block_time(request, block, values)
         if timed is None:
             reason = f"not run, about {expected:.0f} s" if expected > BLOCK_LIMIT else "does not fit"
             rows.append({"frames": length, "what": f"block: {reason}"})
@@ -160,25 +162,25 @@ def _rows(asked: Asked, setting: Setting, ways: dict[str, Way]) -> list[Row]:
     return rows
 
 
-def _block_time(asked: Asked, block: EncoderBlock, values: Tensor) -> Timing | None:
+def _block_time(request: BenchRequest, block: EncoderBlock, values: Tensor) -> Timing | None:
     """None where it does not fit."""
     tokens = values.flatten(1, 2)  # (1, T P, D)
     try:
         with torch.inference_mode():
-            return measure(lambda: block(tokens), asked.device, asked.repeats, warm_ups=1)
+            return measure(lambda: block(tokens), request.device, request.repeats, warm_ups=1)
     except torch.OutOfMemoryError:
         torch.cuda.empty_cache()
         return None
 
 
-def _tokens(setting: Setting, length: int, asked: Asked) -> Tensor:
-    generator = torch.Generator(asked.device).manual_seed(0)
+def _tokens(setting: Setting, length: int, request: BenchRequest) -> Tensor:
+    generator = torch.Generator(request.device).manual_seed(0)
     shape = (1, length, setting.tokens, setting.width)
-    return torch.randn(shape, device=asked.device, dtype=asked.dtype, generator=generator)
+    return torch.randn(shape, device=request.device, dtype=request.dtype, generator=generator)
 
 
 def _first_cells(setting: Setting, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    global_cells, local_cells = setting.memory.start(1)
+    global_cells, local_cells = setting.memory.initial_state(1)
     return global_cells.detach().to(dtype), local_cells.detach().to(dtype)
 
 

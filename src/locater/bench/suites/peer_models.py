@@ -189,7 +189,7 @@ def _sam3_video(is_quick: bool, device: torch.device, dtype: torch.dtype) -> Bui
 
 
 def _tracked_by_sam3(model: Any, video: Tensor) -> Tensor:
-    """Masks of one object that is asked for by a sentence; frame by frame, since its code takes one at a time."""
+    """Masks of one object that is request for by a sentence; frame by frame, since its code takes one at a time."""
     from transformers import Sam3VideoInferenceSession
 
     count = len(video)

@@ -8,7 +8,7 @@ from locater.bench.harness.chart import Bars
 from locater.bench.harness.checks import Check, agreement
 from locater.bench.harness.clip import at_once, captured_clip, chunks_of, make_clip, network_masks, preset_model
 from locater.bench.harness.report import Report, Row
-from locater.bench.harness.request import Asked
+from locater.bench.harness.request import BenchRequest
 from locater.bench.harness.timing import measure
 from locater.bench.suites.peer_models import PEERS, Peer
 
@@ -17,14 +17,14 @@ AIM = 5.0  # times the frames/s of every peer
 PAPER_SIZE = 512  # the protocol's frames
 
 
-def run(asked: Asked) -> Report:
+def run(request: BenchRequest) -> Report:
     """Frames a second of ours and of every peer that the installed transformers has."""
-    frames = 3 if asked.is_quick else FRAMES
-    own_row, check = _own_row(asked, frames)
+    frames = 3 if request.is_quick else FRAMES
+    own_row, check = _own_row(request, frames)
     rows: list[Row] = [own_row]
     notes: list[str] = []
     for peer in PEERS:
-        row, note = _peer_row(asked, peer, frames)
+        row, note = _peer_row(request, peer, frames)
         rows.append(row)
         notes += [f"{peer.name}: {note}"] if note else []
     own = own_row["frames/s"]
@@ -34,9 +34,9 @@ def run(asked: Asked) -> Report:
     speeds = {row["model"]: row["frames/s"] for row in rows if row.get("frames/s")}
     return Report(
         name="peers",
-        title=f"{frames} frames, one sentence or one object, {asked.precision}, random weights, nothing downloaded",
+        title=f"{frames} frames, one sentence or one object, {request.precision}, random weights, nothing downloaded",
         timed="from float frames at each model's own size on the device to its mask logits on the device. Ours also "
-        "resizes and thresholds. The peers run by their own code, in the precision asked for throughout, with frames "
+        "resizes and thresholds. The peers run by their own code, in the precision request for throughout, with frames "
         "in as large a batch as that code takes (the column says which parts are batched).",
         columns=(
             "model",
@@ -56,20 +56,20 @@ def run(asked: Asked) -> Report:
     )
 
 
-def _own_row(asked: Asked, frames: int) -> tuple[Row, Check]:
-    chunks = chunks_of(asked, preset_model(asked, None if asked.is_quick else PAPER_SIZE))
+def _own_row(request: BenchRequest, frames: int) -> tuple[Row, Check]:
+    chunks = chunks_of(request, preset_model(request, None if request.is_quick else PAPER_SIZE))
     model = chunks.model
-    clip = make_clip(model, frames, 1, asked.device)
+    clip = make_clip(model, frames, 1, request.device)
     size = model.config.image_size
     with torch.inference_mode():
         reference = at_once(chunks, clip)
-        work = captured_clip(chunks, clip) if asked.is_cuda else (lambda: at_once(chunks, clip))
-        check = agreement("ours against its eager run", reference, work(), asked.dtype)
-        timing = measure(lambda: network_masks(work(), size), asked.device, asked.repeats)
+        work = captured_clip(chunks, clip) if request.is_cuda else (lambda: at_once(chunks, clip))
+        check = agreement("ours against its eager run", reference, work(), request.dtype)
+        timing = measure(lambda: network_masks(work(), size), request.device, request.repeats)
     row: Row = {
-        "model": f"LOCATER, {asked.preset}",
+        "model": f"LOCATER, {request.preset}",
         "size": f"{size}",
-        "batched": "whole clip" + (", one CUDA graph" if asked.is_cuda else ""),
+        "batched": "whole clip" + (", one CUDA graph" if request.is_cuda else ""),
         "million": millions(model),
         **timing.milliseconds(),
         "frames/s": frames / timing.median,
@@ -77,7 +77,7 @@ def _own_row(asked: Asked, frames: int) -> tuple[Row, Check]:
     return row, check
 
 
-def _peer_row(asked: Asked, peer: Peer, frames: int) -> tuple[Row, str]:
+def _peer_row(request: BenchRequest, peer: Peer, frames: int) -> tuple[Row, str]:
     """A row, and what must be said of it; a peer that is not there, or that breaks, gets a row without numbers."""
     import transformers
 
@@ -86,27 +86,27 @@ def _peer_row(asked: Asked, peer: Peer, frames: int) -> tuple[Row, str]:
         return {"model": f"{peer.name} (missing)"}, f"transformers {transformers.__version__} lacks {missing[0]}"
     try:
         try:
-            return _measured(asked, peer, frames, is_autocast=False), peer.note
+            return _measured(request, peer, frames, is_autocast=False), peer.note
         except RuntimeError:  # some code mixes in float32 of its own
-            if asked.dtype == torch.float32:
+            if request.dtype == torch.float32:
                 raise
-            note = f"{peer.note}; under autocast, as its code does not run in {asked.precision} throughout"
-            return _measured(asked, peer, frames, is_autocast=True), note
+            note = f"{peer.note}; under autocast, as its code does not run in {request.precision} throughout"
+            return _measured(request, peer, frames, is_autocast=True), note
     except Exception as error:  # theirs, not ours: another version's signature, a missing package, no room
-        if asked.is_cuda:
+        if request.is_cuda:
             torch.cuda.empty_cache()
         reason = " ".join(str(error).split())[:200]
         return {"model": f"{peer.name} (failed)"}, f"could not be run: {type(error).__name__}: {reason}"
 
 
-def _measured(asked: Asked, peer: Peer, frames: int, is_autocast: bool) -> Row:
+def _measured(request: BenchRequest, peer: Peer, frames: int, is_autocast: bool) -> Row:
     torch.manual_seed(0)
-    built = peer.build(asked.is_quick, asked.device, torch.float32 if is_autocast else asked.dtype)
+    built = peer.build(request.is_quick, request.device, torch.float32 if is_autocast else request.dtype)
     work = built.on(frames)
-    with torch.inference_mode(), torch.autocast(asked.device.type, asked.dtype, enabled=is_autocast):
+    with torch.inference_mode(), torch.autocast(request.device.type, request.dtype, enabled=is_autocast):
         _check_finite(work)
         # A peer's clip takes seconds, and three measurements show their spread.
-        timing = measure(work, asked.device, min(asked.repeats, 3), warm_ups=1)
+        timing = measure(work, request.device, min(request.repeats, 3), warm_ups=1)
     return {
         "model": peer.name,
         "size": built.size,

@@ -6,8 +6,9 @@ import numpy as np
 
 from locater.bench.harness.chart import Bars
 from locater.bench.harness.report import Report, Row
-from locater.bench.harness.request import Asked
-from locater.inference.segmenter import PRECISIONS, Precision, Segmenter
+from locater.bench.harness.request import BenchRequest
+from locater.compute.precision import PRECISIONS, Precision
+from locater.inference.segmenter import Segmenter
 from locater.model.checkpoint import from_pretrained
 from locater.records import Mask, Sample
 from locater.worlds.shapes import KINDS, ShapesWorld
@@ -16,22 +17,22 @@ AIM = 0.995
 SIDE = 320  # pixels of a rendered video
 
 
-def run(asked: Asked) -> Report:
+def run(request: BenchRequest) -> Report:
     """IoU of every lower precision's masks with float32's, on rendered videos with a sentence of each kind."""
-    frames, videos = (12, 1) if asked.is_quick else (32, len(KINDS))
-    world = ShapesWorld("test", count=videos, size=SIDE, frame_count=frames, device=asked.device)
+    frames, videos = (12, 1) if request.is_quick else (32, len(KINDS))
+    world = ShapesWorld("test", count=videos, size=SIDE, frame_count=frames, device=request.device)
     samples = [world.load(info) for info in world.samples()]
-    references = _masks(asked, "float32", samples)
+    references = _masks(request, "float32", samples)
     rows: list[Row] = []
     for precision in PRECISIONS:
-        if precision == "float16" and not asked.is_cuda:
+        if precision == "float16" and not request.is_cuda:
             rows.append({"precision": precision, "aim": "needs a GPU"})
             continue
         # float32 twice: a difference here would be chance, not precision.
-        rows.append({"precision": precision, **overlap(references, _masks(asked, precision, samples))})
+        rows.append({"precision": precision, **overlap(references, _masks(request, precision, samples))})
     return Report(
         name="precision",
-        title=f"checkpoint {asked.checkpoint}, {videos} videos of the shapes world, {frames} frames of {SIDE} pixels",
+        title=f"checkpoint {request.checkpoint}, {videos} videos of the shapes world, {frames} frames of {SIDE} pixels",
         timed="nothing: IoU of masks with those of float32 on the same device, at the video's own size. `mean` is over "
         "frames, two empty masks agreeing; `pooled` is all common pixels over all pixels of either.",
         columns=("precision", "mean", "pooled", "lowest", "empty frames", "aim"),
@@ -58,8 +59,8 @@ def overlap(references: Sequence[Mask], candidates: Sequence[Mask]) -> dict[str,
     }
 
 
-def _masks(asked: Asked, precision: Precision, samples: Sequence[Sample]) -> list[Mask]:
-    segmenter = Segmenter(from_pretrained(asked.checkpoint), asked.device, precision)
+def _masks(request: BenchRequest, precision: Precision, samples: Sequence[Sample]) -> list[Mask]:
+    segmenter = Segmenter(from_pretrained(request.checkpoint), request.device, precision)
     return [
         result.masks[0] for sample in samples for result in segmenter.segment(sample.frames, sample.info.expression)
     ]

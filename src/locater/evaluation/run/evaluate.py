@@ -22,7 +22,7 @@ from locater.worlds.composed.position_world import PositionWorld
 
 
 @dataclass(frozen=True)
-class Asked:
+class EvaluateRequest:
     """What is evaluated, on what, and what is written."""
 
     checkpoint: str
@@ -45,7 +45,7 @@ class Finished:
     not_understood: list[str]
 
 
-def evaluate(asked: Asked, segmenter: Segmenter, place: Place, listen: Listener | None = None) -> Finished:
+def evaluate(asked: EvaluateRequest, segmenter: Segmenter, place: Place, listen: Listener | None = None) -> Finished:
     """Answer, wait for the other processes, and write the results; a finished run is only reported again."""
     size = segmenter.model.config.image_size  # a world is drawn as the network wants it
     dataset = open_evaluated(
@@ -81,16 +81,16 @@ def evaluate(asked: Asked, segmenter: Segmenter, place: Place, listen: Listener 
     return Finished(found, not_understood)
 
 
-def _identity(asked: Asked, segmenter: Segmenter, dataset_name: str) -> dict[str, str | bool | None]:
+def _identity(asked: EvaluateRequest, segmenter: Segmenter, dataset_name: str) -> dict[str, str | bool | None]:
     """What must not change between the parts of one run; how many questions and processes may."""
     weights = find_checkpoint(asked.checkpoint) / WEIGHTS
     try:
         with weights.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            read_mlp = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise LocaterError(f"{weights} cannot be read: {(error.strerror or str(error)).lower()}.") from None
     return {
-        "weights": digest,
+        "weights": read_mlp,
         "dataset": dataset_name,
         "root": str(asked.root.resolve()) if asked.root else None,
         "precision": segmenter.precision,

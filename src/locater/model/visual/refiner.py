@@ -5,7 +5,7 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from locater.model.rows import a_row_each
+from locater.model.rows import expand_to_expressions
 from locater.model.upsample import upsample
 from locater.model.visual.encoder import IMAGENET_STATISTICS, PixelNorm
 from locater.model.visual.tiny_vit import TinyViTTrunk
@@ -46,7 +46,7 @@ class Refiner(nn.Module):
         image = self._looked_at(frames.flatten(0, 1))  # (C T, D, r, c)
         first = rearrange(logits, "(c e) t h w -> (c t) e h w", c=clips)
         rows = first.flatten(0, 1)
-        refined = self._redrawn(a_row_each(image, rows.shape[0]), rows).view(first.shape)
+        refined = self._redrawn(expand_to_expressions(image, rows.shape[0]), rows).view(first.shape)
         return rearrange(refined, "(c t) e h w -> (c e) t h w", c=clips)
 
     def _looked_at(self, frames: Tensor) -> Tensor:

@@ -122,12 +122,12 @@ def mirrored(batch: Batch, number: int, chance: float) -> Batch:
     sentences = len(batch.expressions) // len(is_flipped)
     pick = torch.tensor(is_flipped, device=batch.frames.device)[:, None, None, None, None]
     pick_mask = pick[..., 0].repeat_interleave(sentences, dim=0)
-    doings = batch.doings
-    if doings is not None:
-        doings = torch.where(pick, _mirrored_doings(doings), doings)
+    motion_targets = batch.motion_targets
+    if motion_targets is not None:
+        motion_targets = torch.where(pick, _mirrored_motion_targets(motion_targets), motion_targets)
     return replace(
         batch,
-        doings=doings,
+        motion_targets=motion_targets,
         frames=torch.where(pick, batch.frames.flip(-1), batch.frames),
         global_frames=torch.where(pick, batch.global_frames.flip(-1), batch.global_frames),
         masks=torch.where(pick_mask, batch.masks.flip(-1), batch.masks),
@@ -138,8 +138,8 @@ def mirrored(batch: Batch, number: int, chance: float) -> Batch:
     )
 
 
-def _mirrored_doings(doings: torch.Tensor) -> torch.Tensor:
-    """`Batch.doings` of the mirrored clips; the weight in the last channel only changes its place."""
+def _mirrored_motion_targets(motion_targets: torch.Tensor) -> torch.Tensor:
+    """`Batch.motion_targets` of the mirrored clips; the weight in the last channel only changes its place."""
     order = [*MIRROR_ORDER, len(MIRROR_ORDER)]
-    sign = torch.tensor([*MIRROR_SIGN, 1.0], device=doings.device)
-    return doings[:, :, order].flip(-1) * sign[:, None, None]
+    sign = torch.tensor([*MIRROR_SIGN, 1.0], device=motion_targets.device)
+    return motion_targets[:, :, order].flip(-1) * sign[:, None, None]

@@ -7,7 +7,7 @@ import torch
 from locater.config import TrainingConfig
 from locater.records import Batch
 from locater.training.data.batches import check_kinds, reached_weights
-from locater.worlds.composed import BatchPlan, Pack, Studio, Textures, draw_batch, plan_batch, whole_video_plan
+from locater.worlds.composed import BatchPlan, Pack, SceneSampler, Textures, draw_batch, plan_batch, whole_video_plan
 from locater.worlds.seeds import KINDS
 
 
@@ -22,7 +22,7 @@ class ComposedData:
         self.size = size
         self.config = config
         self.interval = interval
-        self.studio = Studio(pack)
+        self.sampler = SceneSampler(pack)
         self._textures: dict[torch.device, Textures] = {}
         check_kinds(config, KINDS, "composed")
 
@@ -32,12 +32,12 @@ class ComposedData:
 
     def words(self) -> Sequence[str]:
         """Every word the world can say with this pack."""
-        return self.studio.lexicon.vocabulary()
+        return self.sampler.lexicon.vocabulary()
 
     def plan(self, numbers: Sequence[int], progress: float) -> BatchPlan:
         """Clips of the training split, of the kinds that the curriculum has reached."""
         return plan_batch(
-            self.studio,
+            self.sampler,
             numbers,
             clip_frames=self.config.clip_frames,
             global_frames=self.config.global_frames,
@@ -54,4 +54,4 @@ class ComposedData:
 
     def validation(self, kind: str, numbers: Sequence[int]) -> BatchPlan:
         """Whole videos of the validation split, their global frames at the network's interval."""
-        return whole_video_plan(self.studio, kind, numbers, "validation", self.interval)
+        return whole_video_plan(self.sampler, kind, numbers, "validation", self.interval)

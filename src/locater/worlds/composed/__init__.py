@@ -4,7 +4,7 @@ from locater.worlds.composed.batches import BatchPlan, draw_batch, plan_batch, w
 from locater.worlds.composed.draw.textures import Textures
 from locater.worlds.composed.pack.compose import Composed, Limits, Sources, compose
 from locater.worlds.composed.pack.pack import Pack
-from locater.worlds.composed.scene.scene import Scene, Studio
+from locater.worlds.composed.scene.scene import Scene, SceneSampler
 from locater.worlds.composed.world import ComposedVideo, ComposedWorld
 
 __all__ = [
@@ -15,8 +15,8 @@ __all__ = [
     "Limits",
     "Pack",
     "Scene",
+    "SceneSampler",
     "Sources",
-    "Studio",
     "Textures",
     "compose",
     "draw_batch",

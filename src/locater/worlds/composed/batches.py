@@ -7,14 +7,14 @@ from locater.records import Batch
 from locater.worlds import batches as plans
 from locater.worlds.composed.draw.render import SceneBatch, render, slot_of
 from locater.worlds.composed.draw.textures import Textures
-from locater.worlds.composed.scene.scene import Scene, Studio
+from locater.worlds.composed.scene.scene import Scene, SceneSampler
 from locater.worlds.extra_questions import questions_to
 
 BatchPlan = plans.BatchPlan[SceneBatch]  # numbers of pictures, no pixels
 
 
 def plan_batch(
-    studio: Studio,
+    sampler: SceneSampler,
     numbers: Sequence[int],
     *,
     clip_frames: int,
@@ -26,8 +26,8 @@ def plan_batch(
 ) -> BatchPlan:
     """One training batch, as `plans.plan_clips` says; it depends on the pack, too."""
     return plans.plan_clips(
-        studio.scene,
-        partial(_packed, studio),
+        sampler.scene,
+        partial(_packed, sampler),
         numbers,
         clip_frames=clip_frames,
         global_frames=global_frames,
@@ -38,9 +38,9 @@ def plan_batch(
     )
 
 
-def whole_video_plan(studio: Studio, kind: str, numbers: Sequence[int], split: str, interval: int) -> BatchPlan:
+def whole_video_plan(sampler: SceneSampler, kind: str, numbers: Sequence[int], split: str, interval: int) -> BatchPlan:
     """Whole videos of one kind, as inference sees them."""
-    return plans.plan_whole_videos(studio.scene, partial(_packed, studio), kind, numbers, split, interval)
+    return plans.plan_whole_videos(sampler.scene, partial(_packed, sampler), kind, numbers, split, interval)
 
 
 def draw_batch(plan: BatchPlan, textures: Textures, size: int) -> Batch:
@@ -50,9 +50,9 @@ def draw_batch(plan: BatchPlan, textures: Textures, size: int) -> Batch:
 
 
 def _packed(
-    studio: Studio, scenes: Sequence[Scene], sentences: int
+    sampler: SceneSampler, scenes: Sequence[Scene], sentences: int
 ) -> tuple[SceneBatch, list[plans.Questions], list[list[int]]]:
-    asked = [questions_to(scene, sentences, studio.lexicon, partial(studio.nobody, scene)) for scene in scenes]
+    asked = [questions_to(scene, sentences, sampler.lexicon, partial(sampler.nobody, scene)) for scene in scenes]
     questions = [
         [(text, -1 if actor is None else slot_of(scene, actor)) for text, actor in row]
         for scene, row in zip(scenes, asked, strict=True)

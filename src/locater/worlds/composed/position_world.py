@@ -11,7 +11,7 @@ from locater.records import Mask, Sample, SampleInfo
 from locater.worlds.composed.draw.render import SceneBatch, render, slot_of
 from locater.worlds.composed.draw.textures import Textures
 from locater.worlds.composed.pack.pack import Pack
-from locater.worlds.composed.scene.positions import SIDES, PositionScene, PositionStudio
+from locater.worlds.composed.scene.positions import SIDES, PositionSampler, PositionScene
 from locater.worlds.drawn import DrawnVideo
 
 
@@ -30,7 +30,7 @@ class PositionWorld:
         self.split = split
         self.count = count
         self.size = size
-        self._studio = PositionStudio(self.pack, split)
+        self._sampler = PositionSampler(self.pack, split)
         self._device = device
         self._latest: tuple[str, PositionVideo] | None = None  # its two questions are asked one after the other
 
@@ -70,7 +70,7 @@ class PositionWorld:
 
     @cached_property
     def _scenes(self) -> Mapping[str, PositionScene]:
-        return {f"{self.name}-{number:06d}": self._studio.scene(number) for number in range(self.count)}
+        return {f"{self.name}-{number:06d}": self._sampler.scene(number) for number in range(self.count)}
 
     @cached_property
     def _textures(self) -> Textures:

@@ -11,7 +11,7 @@ from locater.records import Mask, Sample, SampleInfo
 from locater.worlds.composed.draw.render import SceneBatch, render, slot_of
 from locater.worlds.composed.draw.textures import Textures
 from locater.worlds.composed.pack.pack import Pack
-from locater.worlds.composed.scene.scene import Scene, Studio
+from locater.worlds.composed.scene.scene import Scene, SceneSampler
 from locater.worlds.drawn import DrawnVideo, DrawnWorld
 from locater.worlds.seeds import KINDS, seed_of_key
 
@@ -52,7 +52,7 @@ class ComposedWorld(DrawnWorld):
     ) -> None:
         super().__init__(split, count, size, kinds, frame_count, frames_per_second)
         self.pack = pack if isinstance(pack, Pack) else Pack(pack)
-        self.studio = Studio(self.pack)
+        self.sampler = SceneSampler(self.pack)
         self._device = device
 
     @cached_property
@@ -66,7 +66,7 @@ class ComposedWorld(DrawnWorld):
 
     def scene(self, seed: int) -> Scene:
         """The scene of any seed (`seeds.video_seed`), at this world's length."""
-        return self.studio.scene(seed, self.frame_count, self.frames_per_second)
+        return self.sampler.scene(seed, self.frame_count, self.frames_per_second)
 
     def video(self, seed: int) -> ComposedVideo:
         """The frames of any seed."""

@@ -61,8 +61,8 @@ LEXICON = Lexicon(
 )
 
 
-class Wardrobe:
-    """Draws the looks of a scene's objects, within the pairs that the split allows; a `staging.Wardrobe`."""
+class AppearanceSampler:
+    """Draws the looks of a scene's objects, within the pairs that the split allows; a `staging.AppearanceSampler`."""
 
     radii = RADII
     growing_radii = (0.08, 1.85)

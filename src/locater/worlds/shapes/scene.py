@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from locater.errors import LocaterError
 from locater.worlds.claims import Description, is_absent, is_unique, judge
-from locater.worlds.describing import can_be_seen, describe, drawing_order, make_cast
+from locater.worlds.describing import can_be_seen, describe, drawing_order, make_scene_objects
 from locater.worlds.grammar import say
 from locater.worlds.motion import Actor, poses
 from locater.worlds.placing import CrowdedError
-from locater.worlds.scene_objects import Cast
+from locater.worlds.scene_objects import SceneObjects
 from locater.worlds.seeds import KINDS, parts_of_seed
 from locater.worlds.sentences import (
     CLAIM_NAMES,
@@ -30,7 +30,7 @@ from locater.worlds.shapes.looks import (
     LEXICON,
     SHAPES,
     TEXTURES,
-    Wardrobe,
+    AppearanceSampler,
 )
 from locater.worlds.staging import stage
 
@@ -50,7 +50,7 @@ class Scene:
     actors: tuple[Actor, ...]  # in the order they are drawn, the wall included
     poses: npt.NDArray[np.float32]  # (N, F, 5): x, y, radius, angle, flash; camera shake included
     backdrop: Backdrop
-    cast: Cast  # the actors without the wall, in the same order
+    objects: SceneObjects  # the actors without the wall, in the same order
     description: Description
     expression: str
     referent: int | None  # its place among `actors`; None: absent
@@ -58,7 +58,7 @@ class Scene:
 
     @cached_property
     def actor_of_member(self) -> tuple[int, ...]:
-        """For each member of the cast its place among `actors`."""
+        """For each object its place among `actors`."""
         return tuple(index for index, actor in enumerate(self.actors) if not actor.is_occluder)
 
 
@@ -83,24 +83,24 @@ def sample_scene(seed: int, frame_count: int = 32, frames_per_second: float = 8.
         base_kind = rng.choice(KINDS[:-1]) if kind == "absent" else kind
         # Half of the held-out absent sentences name a held-out pair of which the scene shows one half only.
         changes_claim = kind == "absent" and rng.random() < 0.5
-        wardrobe = Wardrobe(rng, is_held_out and (kind != "absent" or changes_claim))
+        appearance = AppearanceSampler(rng, is_held_out and (kind != "absent" or changes_claim))
         try:
-            staged = stage(base_kind, rng, wardrobe)
+            staged = stage(base_kind, rng, appearance)
         except CrowdedError:
             continue
         order = drawing_order(rng, staged.actors)
         actors = tuple(staged.actors[index] for index in order)
         backdrop = draw_backdrop(rng, frame_count)
         ground = poses(actors, frame_count)
-        cast = make_cast(actors, ground, backdrop.camera)
+        objects = make_scene_objects(actors, ground, backdrop.camera)
         places = {old: new for new, old in enumerate(order)}
         members = [index for index, actor in enumerate(actors) if not actor.is_occluder]
         referent = members.index(places[0])
-        if not can_be_seen(cast, referent, staged, base_kind):
+        if not can_be_seen(objects, referent, staged, base_kind):
             continue
-        description = describe(cast, referent, staged, must_say=("noun", "colour") if is_held_out else ())
+        description = describe(objects, referent, staged, must_say=("noun", "colour") if is_held_out else ())
         if description is not None and kind == "absent":
-            description = absent_description(rng, cast, description, _alternatives(is_held_out), changes_claim)
+            description = absent_description(rng, objects, description, _alternatives(is_held_out), changes_claim)
         if description is None:
             continue
         ground[..., :2] += backdrop.camera
@@ -113,9 +113,9 @@ def sample_scene(seed: int, frame_count: int = 32, frames_per_second: float = 8.
             actors=actors,
             poses=ground.astype(np.float32),
             backdrop=backdrop,
-            cast=cast,
+            objects=objects,
             description=description,
-            expression=say(description, rng, LEXICON, cast.occluder),
+            expression=say(description, rng, LEXICON, objects.occluder),
             referent=None if kind == "absent" else places[0],
             twins=tuple(places[index] for index in range(1, 1 + staged.twin_count)),
         )
@@ -130,13 +130,13 @@ def questions(scene: Scene, most_per_topic: int = 2) -> list[Question]:
         found.append(Question(scene.kind, scene.expression, scene.description, scene.referent))
     attempts: list[Attributes] = [("noun", "colour"), ("noun", "colour", "texture"), ("noun", "colour", "size")]
     for index, actor in enumerate(scene.actor_of_member):
-        by_looks = unique_description(scene.cast, index, None, [("noun",), *attempts])
+        by_looks = unique_description(scene.objects, index, None, [("noun",), *attempts])
         by_topic = [("appearance", [by_looks] if by_looks else [])]
-        by_topic += [(topic, list(true_descriptions(scene.cast, index, topic, attempts))) for topic in CLAIM_NAMES]
+        by_topic += [(topic, list(true_descriptions(scene.objects, index, topic, attempts))) for topic in CLAIM_NAMES]
         for topic, descriptions in by_topic:
             rng.shuffle(descriptions)
             for description in descriptions[:most_per_topic]:
-                text = say(description, rng, LEXICON, scene.cast.occluder)
+                text = say(description, rng, LEXICON, scene.objects.occluder)
                 kind = "size" if topic == "appearance" and description.looks.size else topic
                 if all(description != earlier.description for earlier in found):
                     found.append(Question(kind, text, description, actor))
@@ -145,7 +145,7 @@ def questions(scene: Scene, most_per_topic: int = 2) -> list[Question]:
 
 def check(scene: Scene) -> bool:
     """Whether the scene's sentence means its referent and no other, or, when absent, nobody."""
-    verdict = judge(scene.description, scene.cast)
+    verdict = judge(scene.description, scene.objects)
     if scene.referent is None:
         return is_absent(verdict)
     return is_unique(verdict, scene.actor_of_member.index(scene.referent))

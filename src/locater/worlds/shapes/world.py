@@ -72,4 +72,4 @@ class ShapesWorld(DrawnWorld):
 
     def _asked(self, seed: int) -> tuple[str, int]:
         scene = self.scene(seed)
-        return scene.expression, len(scene.cast)
+        return scene.expression, len(scene.objects)

@@ -38,7 +38,7 @@ class SceneBatch:
     poses: Tensor  # (B, N, F, 5); padding has radius 0
     is_mirrored: Tensor  # (B, N) bool
     walls: Tensor  # (B, N, 2): half its width and height; 0 for all others
-    touches: Tensor  # (B, N, 7)
+    compositing: Tensor  # (B, N, 7)
     shadows: Tensor  # (B, 3)
     wall_colours: Tensor  # (B, 2, 3)
     light: Tensor  # (B, F, 3)
@@ -55,14 +55,14 @@ class SceneBatch:
         poses = np.zeros((count, most, frame_count, 5), dtype=np.float32)
         is_mirrored = np.zeros((count, most), dtype=np.bool_)
         walls = np.zeros((count, most, 2), dtype=np.float32)
-        touches = np.zeros((count, most, 7), dtype=np.float32)
-        touches[..., STRETCH] = 1.0
+        compositing = np.zeros((count, most, 7), dtype=np.float32)
+        compositing[..., STRETCH] = 1.0
         dyes = np.zeros((count, MOST_THINGS + most, 5), dtype=np.float32)
         for b, scene in enumerate(scenes):
             things[b, : scene.thing_count] = [thing.number for thing in scene.view.things]
             cutouts = scene.actors[scene.thing_count :]
             poses[b, : len(cutouts)] = scene.poses[scene.thing_count :]
-            touches[b, : len(cutouts)] = scene.touches.cutouts
+            compositing[b, : len(cutouts)] = scene.compositing.cutouts
             for n, actor in enumerate(cutouts):
                 pictures[b, n] = max(actor.picture, 0)
                 is_mirrored[b, n] = actor.is_mirrored
@@ -71,7 +71,7 @@ class SceneBatch:
                 if actor.dye >= 0:
                     dyes[b, slot_of(scene, place)] = (*DYES[actor.dye].rgb, 1.0, is_person(actor.noun))
         views = [(v.left, v.top, v.width, v.height, v.is_mirrored) for v in (scene.view for scene in scenes)]
-        all_touches = [scene.touches for scene in scenes]
+        all_touches = [scene.compositing for scene in scenes]
         arrays = {
             "photographs": np.array([scene.view.photograph for scene in scenes]),
             "pictures": pictures,
@@ -81,7 +81,7 @@ class SceneBatch:
             "poses": poses,
             "is_mirrored": is_mirrored,
             "walls": walls,
-            "touches": touches,
+            "compositing": compositing,
             "shadows": np.stack([each.shadow for each in all_touches]),
             "wall_colours": np.stack([each.wall for each in all_touches]),
             "light": np.stack([each.light for each in all_touches]),
@@ -152,14 +152,14 @@ class _Drawer:
         self.centres = textures.centres[on_device]  # (K, 2), K = B * N
         self.radii = textures.radii[on_device]
         drawn = scenes.poses[..., 2].clamp(min=1e-3).log().mean(dim=2).exp().flatten() * size  # (K,) in pixels
-        finest = torch.log2(self.radii / drawn) - 0.15 + scenes.touches[..., BLUR].flatten()
+        finest = torch.log2(self.radii / drawn) - 0.15 + scenes.compositing[..., BLUR].flatten()
         self.levels = finest.round().clamp(0, LEVELS - 1)
         self.coarse_levels = (self.levels + _SHADOW_LEVELS).clamp(max=LEVELS - 1)
         sheets = textures.cutouts(pictures)
         self.cutouts = _level(sheets, self.levels, textures.side)  # (K, 4, side, side), zero beyond the level
         colour, alpha = self.cutouts[:, :3], self.cutouts[:, 3:]
         _dye(colour, alpha, alpha > 0, scenes.dyes[:, MOST_THINGS:].flatten(0, 1))
-        gain = rearrange(scenes.touches[..., GAIN], "b n c -> (b n) c 1 1")
+        gain = rearrange(scenes.compositing[..., GAIN], "b n c -> (b n) c 1 1")
         self.cutouts[:, :3] = torch.minimum(colour * gain, alpha)
         self.shadows = _level(sheets[:, 3:], self.coarse_levels, textures.side)
         walls = rearrange(scenes.walls, "b n p -> (b n) p")
@@ -237,9 +237,9 @@ class _Drawer:
         """Textures (K, T, C, S, S) where the poses (K, T, 5) put them, zero elsewhere."""
         x, y, radius, angle, _ = pose.unbind(-1)  # (K, T)
         radius = radius.clamp(min=1e-4)
-        touches = rearrange(self.scenes.touches, "b n p -> (b n) p")[:, None]
+        compositing = rearrange(self.scenes.compositing, "b n p -> (b n) p")[:, None]
         mirror = 1 - 2 * rearrange(self.scenes.is_mirrored, "b n -> (b n) 1").float()
-        stretch, lens = touches[..., STRETCH], touches[..., PERSPECTIVE]
+        stretch, lens = compositing[..., STRETCH], compositing[..., PERSPECTIVE]
         cos, sin = torch.cos(angle) / radius, torch.sin(angle) / radius
         # (u, v): offset from the cut-out's centre in radii, turned with it, as rows of a, b, c in a x + b y + c.
         u = (mirror * stretch * cos, mirror * stretch * sin, -mirror * stretch * (cos * x + sin * y))

@@ -19,7 +19,7 @@ _TINT_MATCHING = 0.15
 
 
 @dataclass(frozen=True)
-class Touches:
+class Compositing:
     """What drawing needs beside places."""
 
     cutouts: Floats  # (C, 7): gains, perspective, stretch, blur; in the order of the cut-outs
@@ -30,8 +30,8 @@ class Touches:
     grain_strength: float
 
 
-def draw_touches(rng: Random, pack: Pack, view: View, actors: tuple[Actor, ...], frame_count: int) -> Touches:
-    """Touches for the cut-outs among the actors; twins of the same picture get the same."""
+def draw_compositing(rng: Random, pack: Pack, view: View, actors: tuple[Actor, ...], frame_count: int) -> Compositing:
+    """Compositing for the cut-outs among the actors; twins of the same picture get the same."""
     ground = tone_of(pack.photographs[view.photograph]).clip(0.02)  # a black photograph has a tint too
     by_picture: dict[int, list[float]] = {}
     rows = []
@@ -49,7 +49,7 @@ def draw_touches(rng: Random, pack: Pack, view: View, actors: tuple[Actor, ...],
         rows.append(by_picture[actor.picture])
     wall = rng.uniform(0.3, 0.65) * np.array([rng.uniform(0.88, 1.12) for _ in range(3)])
     wall = 0.6 * wall + 0.4 * ground
-    return Touches(
+    return Compositing(
         cutouts=np.array(rows, dtype=np.float32).reshape(-1, 7),
         shadow=np.array(
             [rng.uniform(-0.35, 0.35), rng.uniform(0.1, 0.4), rng.choice((0.0, rng.uniform(0.15, 0.5)))],

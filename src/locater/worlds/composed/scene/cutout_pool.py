@@ -8,13 +8,13 @@ from random import Random
 from locater.errors import LocaterError
 from locater.worlds.composed.pack.pack import Pack
 from locater.worlds.composed.scene.classes import ByClass, group_of
-from locater.worlds.composed.scene.photograph_pool import Album
+from locater.worlds.composed.scene.photograph_pool import PhotographPool
 
 SPRITE_SHARE = 0.15
 THING_SHARE = 0.5  # about: of what is asked for, a photograph's own thing
 
 
-class Company:
+class CutoutPool:
     """The cut-outs of one split, by what they are and by their colour, and its photographs."""
 
     def __init__(self, pack: Pack, split: str) -> None:
@@ -30,7 +30,7 @@ class Company:
         photographs = [number for number, entry in enumerate(pack.photographs) if entry.split in splits]
         if not photographs:
             raise LocaterError(f"The pack {pack.folder} has no photographs in its split {split}; add some.")
-        self.album = Album(pack, photographs)
+        self.photographs = PhotographPool(pack, photographs)
         self.stars = _Draw(pack, stars)
         self.everyone = _Draw(pack, numbers)
         self.by_group: dict[str, list[int]] = defaultdict(list)
@@ -42,7 +42,9 @@ class Company:
             self.by_noun[entry.noun].append(number)
             if entry.colour:
                 self.by_colour[entry.colour].append(number)
-        self._names = _Names(_mixed((self.everyone.shares(), 1 - THING_SHARE), (self.album.shares(), THING_SHARE)))
+        self._names = _Names(
+            _mixed((self.everyone.shares(), 1 - THING_SHARE), (self.photographs.shares(), THING_SHARE))
+        )
         self._akin: dict[str, _Names] = {}  # found when first asked for: every scene asks
 
     def names(self, rng: Random, count: int) -> list[str]:

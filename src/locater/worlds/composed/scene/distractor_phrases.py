@@ -172,7 +172,7 @@ _OF_PEOPLE, _OF_ANIMALS, _OF_VEHICLES, _OF_THINGS = (
 )
 
 
-def asides_for(noun: str, broader: Sequence[str]) -> tuple[Pattern, ...]:
+def distractor_phrases_for(noun: str, broader: Sequence[str]) -> tuple[Pattern, ...]:
     """Patterns of what people say after such a noun; the same tuple for every noun of a kind."""
     if is_person(noun):
         return _OF_PEOPLE

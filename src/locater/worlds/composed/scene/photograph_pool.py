@@ -7,7 +7,7 @@ from locater.worlds.composed.pack.pack import Pack
 from locater.worlds.composed.scene.classes import ByClass
 
 
-class Album:
+class PhotographPool:
     """Photographs by number, all of them and by what they show."""
 
     def __init__(self, pack: Pack, numbers: Sequence[int]) -> None:

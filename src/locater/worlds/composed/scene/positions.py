@@ -15,12 +15,12 @@ from locater.errors import LocaterError
 from locater.worlds.claims import Claim, Description, Looks, is_unique, judge, judge_looks
 from locater.worlds.composed.pack.pack import Pack
 from locater.worlds.composed.scene.classes import group_of
-from locater.worlds.composed.scene.compositing import draw_touches
-from locater.worlds.composed.scene.scene import Scene, Studio
+from locater.worlds.composed.scene.compositing import draw_compositing
+from locater.worlds.composed.scene.scene import Scene, SceneSampler
 from locater.worlds.composed.scene.view import draw_camera, draw_view, thing_actors
 from locater.worlds.grammar import say
 from locater.worlds.motion import OUTER_RADIUS, Actor, poses
-from locater.worlds.scene_objects import Cast
+from locater.worlds.scene_objects import SceneObjects
 from locater.worlds.seeds import video_seed
 
 SIDES = ("left", "right")
@@ -47,13 +47,13 @@ class PositionScene:
     is_one_picture: bool  # the same cut-out twice, once mirrored
 
 
-class PositionStudio:
+class PositionSampler:
     """Makes the scenes of one split of a pack, each from its number alone."""
 
     def __init__(self, pack: Pack, split: str = "heldout") -> None:
         self.pack = pack
         self.split = split
-        self._studio = Studio(pack)
+        self._sampler = SceneSampler(pack)
         self._classes = list(_classes(pack, split).values())
         if len(self._classes) < LEAST_CLASSES:
             advice = (
@@ -99,15 +99,17 @@ class PositionStudio:
         actors = (*things, *(pair[SIDES.index(side)] for side in order))
         ground = poses(actors, FRAMES)
         camera = draw_camera(rng, FRAMES)
-        cast = self._studio.cast_of(actors, ground, camera, view)
+        objects = self._sampler.objects_of(actors, ground, camera, view)
         of_side = {side: len(things) + order.index(side) for side in SIDES}
-        descriptions = self._described(rng, cast, of_side, pictures)
+        descriptions = self._described(rng, objects, of_side, pictures)
         if descriptions is None:
             return None
         words = rng.getrandbits(32)
-        expressions = {side: say(each, Random(words), self._studio.lexicon) for side, each in descriptions.items()}
+        expressions = {side: say(each, Random(words), self._sampler.lexicon) for side, each in descriptions.items()}
         # Each on its own: of one picture twice, too, the light and the lens differ.
-        touches = [draw_touches(rng, self.pack, view, (*things, actor), FRAMES) for actor in actors[len(things) :]]
+        compositing = [
+            draw_compositing(rng, self.pack, view, (*things, actor), FRAMES) for actor in actors[len(things) :]
+        ]
         ground[..., :2] += camera
         scene = Scene(
             seed=seed,
@@ -119,8 +121,8 @@ class PositionStudio:
             actors=actors,
             poses=ground.astype(np.float32),
             camera=camera,
-            touches=replace(touches[0], cutouts=np.concatenate([each.cutouts for each in touches])),
-            cast=cast,
+            compositing=replace(compositing[0], cutouts=np.concatenate([each.cutouts for each in compositing])),
+            objects=objects,
             description=descriptions["left"],
             expression=expressions["left"],
             referent=of_side["left"],
@@ -156,16 +158,16 @@ class PositionStudio:
         )
 
     def _described(
-        self, rng: Random, cast: Cast, of_side: Mapping[str, int], pictures: Sequence[int]
+        self, rng: Random, objects: SceneObjects, of_side: Mapping[str, int], pictures: Sequence[int]
     ) -> dict[str, Description] | None:
         """What is said of each; None unless both and nothing else have the noun, and each is clearly on its side."""
         one, two = (self.pack.cutouts[picture] for picture in pictures)
         looks = Looks(noun=rng.choice((one.noun, group_of(one))) if one.noun == two.noun else group_of(one))
-        called = judge_looks(looks, cast)
+        called = judge_looks(looks, objects)
         if np.count_nonzero(called != -1) != 2 or any(called[member] != 1 for member in of_side.values()):
             return None
         found = {side: Description(looks, Claim("position", side)) for side in SIDES}
-        is_clear = all(is_unique(judge(found[side], cast), of_side[side]) for side in SIDES)
+        is_clear = all(is_unique(judge(found[side], objects), of_side[side]) for side in SIDES)
         return found if is_clear else None
 
 

@@ -14,17 +14,17 @@ from locater.worlds.composed.pack.colours import COLOURS
 from locater.worlds.composed.pack.nouns import is_person
 from locater.worlds.composed.pack.pack import CutOutEntry, Pack
 from locater.worlds.composed.pack.photographs import Shown
-from locater.worlds.composed.scene.appearance import CutOutWardrobe
-from locater.worlds.composed.scene.compositing import Touches, draw_touches
-from locater.worlds.composed.scene.cutout_pool import Company
-from locater.worlds.composed.scene.distractor_phrases import CLOTHED, IDLE_ADJECTIVES, asides_for
+from locater.worlds.composed.scene.appearance import CutoutAppearanceSampler
+from locater.worlds.composed.scene.compositing import Compositing, draw_compositing
+from locater.worlds.composed.scene.cutout_pool import CutoutPool
+from locater.worlds.composed.scene.distractor_phrases import CLOTHED, IDLE_ADJECTIVES, distractor_phrases_for
 from locater.worlds.composed.scene.dyes import DYES, in_dye, maybe_dye
 from locater.worlds.composed.scene.view import View, draw_camera, draw_view, thing_actors
-from locater.worlds.describing import can_be_seen, describe, drawing_order, make_cast
+from locater.worlds.describing import can_be_seen, describe, drawing_order, make_scene_objects
 from locater.worlds.grammar import Lexicon, say
 from locater.worlds.motion import OCCLUDER, Actor, poses
 from locater.worlds.placing import CrowdedError
-from locater.worlds.scene_objects import Array, Cast
+from locater.worlds.scene_objects import Array, SceneObjects
 from locater.worlds.seeds import KINDS, parts_of_seed
 from locater.worlds.sentences import Alternatives, absent_description, true_descriptions, unique_description
 from locater.worlds.staging import Stage, stage
@@ -54,8 +54,8 @@ class Scene:
     actors: tuple[Actor, ...]  # the photograph's own things, then the cut-outs as they are drawn, the wall included
     poses: npt.NDArray[np.float32]  # (N, F, 5): x, y, radius, angle, flash; camera included
     camera: Array  # (F, 2)
-    touches: Touches
-    cast: Cast  # the actors without the wall, in the same order; then what is vague
+    compositing: Compositing
+    objects: SceneObjects  # the actors without the wall, in the same order; then what is vague
     description: Description
     expression: str
     referent: int | None  # its place among `actors`; None: absent
@@ -63,7 +63,7 @@ class Scene:
 
     @cached_property
     def actor_of_member(self) -> tuple[int, ...]:
-        """For each member of the cast that is not vague its place among `actors`."""
+        """For each object that is not vague its place among `actors`."""
         return tuple(index for index, actor in enumerate(self.actors) if not actor.is_occluder)
 
     @property
@@ -82,23 +82,25 @@ class _Play:
     order: tuple[int, ...]  # for each cut-out its place in the stage
     ground: Array  # (N, F, 5) without camera
     camera: Array
-    cast: Cast
+    objects: SceneObjects
     referent: int  # among the actors
     is_about_thing: bool
 
 
-class Studio:
+class SceneSampler:
     """Makes the scenes of a pack, each from its seed alone."""
 
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
-        self._companies: dict[str, Company] = {}
+        self._pools: dict[str, CutoutPool] = {}
         self.lexicon = Lexicon(
             nouns=pack.nouns.said(),
             occluders={OCCLUDER: ("wall", "panel", "board")},
             colours=COLOURS,
             textures={},
-            asides={noun: asides_for(noun, broader) for noun, broader in pack.nouns.broader.items()},
+            distractor_phrases={
+                noun: distractor_phrases_for(noun, broader) for noun, broader in pack.nouns.broader.items()
+            },
             clothed={noun: CLOTHED for noun in pack.nouns.broader if is_person(noun)},
             idle_adjectives=IDLE_ADJECTIVES,
         )
@@ -120,7 +122,7 @@ class Studio:
                 continue
             description = self._describe(rng, play, base_kind)
             if description is not None and kind == "absent":
-                description = self._absent(rng, play.cast, description, split, change_claim=rng.random() < 0.5)
+                description = self._absent(rng, play.objects, description, split, change_claim=rng.random() < 0.5)
             if description is None:
                 continue
             ground = play.ground.copy()
@@ -137,10 +139,10 @@ class Studio:
                 actors=play.actors,
                 poses=ground.astype(np.float32),
                 camera=play.camera,
-                touches=draw_touches(rng, self.pack, play.view, play.actors, frame_count),
-                cast=play.cast,
+                compositing=draw_compositing(rng, self.pack, play.view, play.actors, frame_count),
+                objects=play.objects,
                 description=description,
-                expression=say(description, rng, self.lexicon, play.cast.occluder),
+                expression=say(description, rng, self.lexicon, play.objects.occluder),
                 referent=None if kind == "absent" else play.referent,
                 twins=tuple(first + place for place, old in enumerate(play.order) if old in twins),
             )
@@ -149,9 +151,9 @@ class Studio:
         )
 
     def _play(self, rng: Random, split: str, kind: str, frame_count: int, is_about_thing: bool) -> _Play | None:
-        company = self._company(split)
-        album = company.album
-        chosen = album.one_with_a_thing(rng) if is_about_thing else (album.any_one(rng), "")
+        pool = self._pool(split)
+        photographs = pool.photographs
+        chosen = photographs.one_with_a_thing(rng) if is_about_thing else (photographs.any_one(rng), "")
         if chosen is None:
             return None
         number, noun = chosen
@@ -161,10 +163,12 @@ class Studio:
         if is_about_thing and not fitting:
             return None
         thing = rng.choice(fitting) if is_about_thing else 0
-        wardrobe = CutOutWardrobe(rng, company, things[thing].noun if is_about_thing else "", kind == "occlusion")
+        appearance = CutoutAppearanceSampler(
+            rng, pool, things[thing].noun if is_about_thing else "", kind == "occlusion"
+        )
         try:
             # What is asked about is in the photograph: whatever moves over it only must not hide it.
-            staged = stage("appearance" if is_about_thing else kind, rng, wardrobe)
+            staged = stage("appearance" if is_about_thing else kind, rng, appearance)
         except CrowdedError:
             return None
         if is_about_thing and rng.random() < ALONE_SHARE:
@@ -173,22 +177,22 @@ class Studio:
         actors = (*things, *(staged.actors[index] for index in order))
         ground = poses(actors, frame_count)
         camera = draw_camera(rng, frame_count)
-        cast = self.cast_of(actors, ground, camera, view)
+        objects = self.objects_of(actors, ground, camera, view)
         referent = thing if is_about_thing else len(things) + order.index(0)
         members = [index for index, actor in enumerate(actors) if not actor.is_occluder]
-        if not can_be_seen(cast, members.index(referent), staged, "" if is_about_thing else kind):
+        if not can_be_seen(objects, members.index(referent), staged, "" if is_about_thing else kind):
             return None
-        return _Play(view, staged, actors, tuple(order), ground, camera, cast, referent, is_about_thing)
+        return _Play(view, staged, actors, tuple(order), ground, camera, objects, referent, is_about_thing)
 
-    def _company(self, split: str) -> Company:
-        if split not in self._companies:
-            self._companies[split] = Company(self.pack, split)
-        return self._companies[split]
+    def _pool(self, split: str) -> CutoutPool:
+        if split not in self._pools:
+            self._pools[split] = CutoutPool(self.pack, split)
+        return self._pools[split]
 
-    def cast_of(self, actors: tuple[Actor, ...], ground: Array, camera: Array, view: View) -> Cast:
+    def objects_of(self, actors: tuple[Actor, ...], ground: Array, camera: Array, view: View) -> SceneObjects:
         """The actors as sentences see them, and one vague member a noun of what else the photograph shows."""
         nouns = self.pack.nouns
-        cast = make_cast(actors, ground, camera)
+        objects = make_scene_objects(actors, ground, camera)
         broader, doubtful = [], []
         for index, actor in enumerate(actors):
             if actor.is_occluder:
@@ -201,31 +205,31 @@ class Studio:
             broader.append(nouns.broader.get(noun, ()))
             doubtful.append(nouns.doubtful(noun) | frozenset(COLOURS))
         return replace(
-            cast,
-            nouns=(*cast.nouns, *view.vague),
-            colours=cast.colours + ("",) * count,
-            textures=cast.textures + ("",) * count,
-            centres=np.concatenate([cast.centres, np.full((count, frame_count, 2), 0.5) + camera]),
-            radii=np.concatenate([cast.radii, np.full((count, frame_count), 0.1)]),
-            angles=np.concatenate([cast.angles, np.zeros((count, frame_count))]),
-            covered=np.concatenate([cast.covered, np.zeros((count, frame_count))]),
-            visibility=np.concatenate([cast.visibility, np.ones((count, frame_count))]),
-            events=cast.events + ((),) * count,
+            objects,
+            nouns=(*objects.nouns, *view.vague),
+            colours=objects.colours + ("",) * count,
+            textures=objects.textures + ("",) * count,
+            centres=np.concatenate([objects.centres, np.full((count, frame_count, 2), 0.5) + camera]),
+            radii=np.concatenate([objects.radii, np.full((count, frame_count), 0.1)]),
+            angles=np.concatenate([objects.angles, np.zeros((count, frame_count))]),
+            covered=np.concatenate([objects.covered, np.zeros((count, frame_count))]),
+            visibility=np.concatenate([objects.visibility, np.ones((count, frame_count))]),
+            events=objects.events + ((),) * count,
             broader=tuple(broader),
             doubtful=tuple(doubtful),
-            is_vague=(False,) * len(cast) + (True,) * count,
+            is_vague=(False,) * len(objects) + (True,) * count,
         )
 
     def _describe(self, rng: Random, play: _Play, kind: str) -> Description | None:
         members = [index for index, actor in enumerate(play.actors) if not actor.is_occluder]
         member = members.index(play.referent)
         if not play.is_about_thing:
-            return describe(play.cast, member, play.staged)
-        attempts = CutOutWardrobe(rng, next(iter(self._companies.values()))).attempts(kind)
+            return describe(play.objects, member, play.staged)
+        attempts = CutoutAppearanceSampler(rng, next(iter(self._pools.values()))).attempts(kind)
         attempts = [attributes for attributes in attempts if attributes]
         if kind == "appearance":
-            return unique_description(play.cast, member, None, attempts)
-        found: Iterable[Description] = true_descriptions(play.cast, member, kind, attempts)
+            return unique_description(play.objects, member, None, attempts)
+        found: Iterable[Description] = true_descriptions(play.objects, member, kind, attempts)
         choices = list(found)
         return rng.choice(choices) if choices else None
 
@@ -233,18 +237,18 @@ class Studio:
         """A description like the scene's own that is true of nothing in it; None where none is found."""
         has_claim = scene.description.claim is not None
         change_claim = has_claim and rng.random() < 0.5
-        return self._absent(rng, scene.cast, scene.description, scene.split, change_claim)
+        return self._absent(rng, scene.objects, scene.description, scene.split, change_claim)
 
     def _absent(
-        self, rng: Random, cast: Cast, description: Description, split: str, change_claim: bool
+        self, rng: Random, objects: SceneObjects, description: Description, split: str, change_claim: bool
     ) -> Description | None:
-        company = self._company(split)
-        nouns = [*company.names(rng, 4), *company.names_akin(rng, description.looks.noun, 4), *cast.nouns]
+        pool = self._pool(split)
+        nouns = [*pool.names(rng, 4), *pool.names_akin(rng, description.looks.noun, 4), *objects.nouns]
         known = [noun for noun in dict.fromkeys(nouns) if noun in self.lexicon.nouns]
         # Seldom by colour: which colours a real thing has is a matter of opinion.
-        colours = CutOutWardrobe(rng, company).colours(8) if rng.random() < COLOUR_SHARE else []
+        colours = CutoutAppearanceSampler(rng, pool).colours(8) if rng.random() < COLOUR_SHARE else []
         alternatives = Alternatives(known, colours, (), lambda _colour, _noun: True)
-        return absent_description(rng, cast, description, alternatives, change_claim)
+        return absent_description(rng, objects, description, alternatives, change_claim)
 
 
 def _doubtful_colours(actor: Actor, entry: CutOutEntry | Shown) -> frozenset[str]:
@@ -259,7 +263,7 @@ def _doubtful_colours(actor: Actor, entry: CutOutEntry | Shown) -> frozenset[str
 
 def check(scene: Scene) -> bool:
     """Whether the scene's sentence means its referent and no other, or, when absent, nobody."""
-    verdict = judge(scene.description, scene.cast)
+    verdict = judge(scene.description, scene.objects)
     if scene.referent is None:
         return is_absent(verdict)
     return is_unique(verdict, scene.actor_of_member.index(scene.referent))

@@ -18,7 +18,7 @@ def test_further_questions_mean_other_objects_and_each_exactly_one() -> None:
         for number in range(12):
             scene = sample_scene(video_seed("train", kind, number))
             for description, member in _others(scene, Random(0)):
-                assert is_unique(judge(description, scene.cast), member)
+                assert is_unique(judge(description, scene.objects), member)
             asked = questions_to(scene, 3, LEXICON)
             assert asked[0] == (scene.expression, scene.referent) and len(asked) == 3
             different = [actor for _, actor in asked if actor != scene.referent]

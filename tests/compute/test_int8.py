@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from locater.compute.int8 import CODES, SCALES, in_eight_bits, out_of_eight_bits
+from locater.compute.int8 import CODES, SCALES, dequantize_int8, quantize_int8
 from locater.config import preset
 from locater.errors import LocaterError
 from locater.model.build import build
@@ -18,15 +18,15 @@ from locater.model.checkpoint import WEIGHTS, from_pretrained, save_pretrained
 @given(st.integers(0, 1000), st.lists(st.integers(1, 4), min_size=2, max_size=4), st.floats(1e-3, 1e3))
 def test_a_weight_comes_back_within_half_a_step(seed: int, shape: list[int], size: float) -> None:
     tensor = size * torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-    found = out_of_eight_bits(in_eight_bits("w", tensor))["w"]
+    found = dequantize_int8(quantize_int8("w", tensor))["w"]
     largest = tensor.flatten(1).abs().amax(1).view(-1, *(1,) * (len(shape) - 1))
     assert ((found - tensor).abs() <= largest * (0.5 / 127 + 1e-5)).all()
 
 
 def test_rows_of_zeros_stay_zero_and_others_are_left_alone() -> None:
-    stored = in_eight_bits("w", torch.zeros(2, 3)) | {"bias": torch.ones(3)}
+    stored = quantize_int8("w", torch.zeros(2, 3)) | {"bias": torch.ones(3)}
     assert stored["w" + CODES].dtype == torch.int8 and stored["w" + SCALES].dtype == torch.float32
-    found = out_of_eight_bits(stored)
+    found = dequantize_int8(stored)
     assert set(found) == {"w", "bias"} and not found["w"].any() and torch.equal(found["bias"], torch.ones(3))
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from locater.compute.cuda_graph import Captured
+from locater.compute.cuda_graph import CapturedGraph
 from locater.model import memory
 from locater.model.kernels import fused_write as fused
 from locater.model.kernels.fused_write import can_fuse, fused_write
@@ -187,7 +187,7 @@ def test_a_gpu_writes_in_low_precision_what_float32_writes(
 
     found = thrice(keyed, from_summary, cells)
     assert len(taken) == 3
-    replayed = Captured(thrice, keyed.flip(1), from_summary, cells.flip(1))(keyed, from_summary, cells)
+    replayed = CapturedGraph(thrice, keyed.flip(1), from_summary, cells.flip(1))(keyed, from_summary, cells)
     exact = controller.float()(keyed.float(), from_summary.float(), cells.float())
     assert ((found[0].float() - exact).norm() / exact.norm()).item() < limit
     for ours, theirs in zip(replayed, found, strict=True):

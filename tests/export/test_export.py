@@ -116,7 +116,7 @@ def assert_same_masks(
 def test_the_command_writes_graphs_that_the_shown_loop_runs(
     exported: Path, video: npt.NDArray[np.uint8], shown_loop: Loop
 ) -> None:
-    names = {"text.onnx", "visual.onnx", "fuse.onnx", "remember.onnx", "step.onnx", "first_cells.npz", "model.json"}
+    names = {"text.onnx", "visual.onnx", "fuse.onnx", "write_global.onnx", "step.onnx", "first_cells.npz", "model.json"}
     assert {path.name for path in exported.iterdir()} == names
     for sentences in (SENTENCES, SENTENCES[:1]):
         assert_same_masks(small({}), exported, video, shown_loop, sentences)
@@ -136,7 +136,7 @@ def test_every_kind_of_network_is_exported(
     model = small(VARIANTS[variant])
     report = exporting.export(model, tmp_path / "exported")
     assert report.largest_difference < 1e-4
-    assert ("remember.onnx" in report.file_bytes) == bool(model.config.global_cells)
+    assert ("write_global.onnx" in report.file_bytes) == bool(model.config.global_cells)
     assert_same_masks(model, tmp_path / "exported", video, shown_loop, SENTENCES)
 
 

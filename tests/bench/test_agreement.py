@@ -19,7 +19,7 @@ from locater.bench.harness.clip import (
     preset_model,
     sentences_of,
 )
-from locater.bench.harness.request import Asked
+from locater.bench.harness.request import BenchRequest
 from locater.bench.suites import cpu
 from locater.bench.suites.memory import Setting, checked_ways
 from locater.bench.suites.memory_ways import Way, chunk_length
@@ -33,13 +33,13 @@ from locater.model.memory import LocalGlobalMemory, WriteRule
 from locater.worlds.shapes import vocabulary
 
 CPU = torch.device("cpu")
-ASKED = Asked(CPU, "float32", preset="tiny", is_quick=True)
+ASKED = BenchRequest(CPU, "float32", preset="tiny", is_quick=True)
 RULES: tuple[WriteRule, ...] = ("paper", "sum", "compete")
 
 
-def a_setting(rule: WriteRule, digest: bool = False) -> Setting:
+def a_setting(rule: WriteRule, read_mlp: bool = False) -> Setting:
     torch.manual_seed(1)
-    memory = LocalGlobalMemory(32, 24, 20, rule, 2, False, False, digest)
+    memory = LocalGlobalMemory(32, 24, 20, rule, 2, False, False, read_mlp)
     with torch.no_grad():
         for parameter in memory.parameters():  # identities and small gates would hide a wrong order
             parameter.add_(0.3 * torch.randn_like(parameter))
@@ -47,9 +47,9 @@ def a_setting(rule: WriteRule, digest: bool = False) -> Setting:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("digest", [False, True])
-def test_a_chunk_is_the_frames_one_by_one(rule: WriteRule, digest: bool) -> None:
-    setting = a_setting(rule, digest)
+@pytest.mark.parametrize("read_mlp", [False, True])
+def test_a_chunk_is_the_frames_one_by_one(rule: WriteRule, read_mlp: bool) -> None:
+    setting = a_setting(rule, read_mlp)
     kept, checks = checked_ways(ASKED, setting, {"chunks": Way.of(setting.memory)})
     assert kept.keys() == {"chunks"}
     assert all(check.holds for check in checks), checks
@@ -61,9 +61,9 @@ def test_a_memory_that_forgets_to_write_is_not_kept(rule: WriteRule) -> None:
     plain = Way.of(setting.memory)
 
     def frozen(values: Tensor, global_cells: Tensor, local_cells: Tensor) -> tuple[Tensor, Tensor]:
-        return plain.steps(values, global_cells, local_cells)[0], local_cells
+        return plain.decode_clip(values, global_cells, local_cells)[0], local_cells
 
-    kept, checks = checked_ways(ASKED, setting, {"frozen": Way(plain.remember, frozen), "plain": plain})
+    kept, checks = checked_ways(ASKED, setting, {"frozen": Way(plain.write_global, frozen), "plain": plain})
     assert kept.keys() == {"plain"}
     assert [check.name for check in checks if not check.holds] == ["frozen, float32 against float32, local cells"]
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from locater.compute.cuda_graph import Captured, Replays, TensorFunction
+from locater.compute.cuda_graph import CapturedGraph, Replays, TensorFunction
 from locater.config import preset
 from locater.inference.async_results import packed, unpacked
 from locater.inference.chunks import Chunks, Plan
 from locater.inference.segmenter import Segmenter, chunk_frames_of
 from locater.model.build import build
-from locater.model.cast_model import lowered
+from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
 
 WORDS = ["a", "dog", "left", "on", "right", "the"]
@@ -151,7 +151,7 @@ def test_a_live_chunk_is_cut_where_the_global_memory_changes(
 
 VARIANTS: list[dict[str, Any]] = [
     {},
-    {"memory": {"write": "paper", "digest": True}, "decoder": {"upsampling": "bilinear"}},
+    {"memory": {"write": "paper", "read_mlp": True}, "decoder": {"upsampling": "bilinear"}},
     {"memory": {"write": "sum", "refine_blocks": 1}, "decoder": {"readout": "cosine"}},
     {"memory": {"local_ratio": 0.0}, "fusion": {"kind": "concat"}, "decoder": {"query": "text"}},
     {"visual": {"kind": "efficientnet_lite"}},
@@ -177,13 +177,13 @@ def test_every_network_computes_in_a_lower_precision_throughout(
 
 
 def test_what_rounding_would_harm_stays_exact() -> None:
-    copied = lowered(model_of(), torch.bfloat16)
+    copied = cast_model(model_of(), torch.bfloat16)
     assert copied.memory.time is not None and copied.memory.place is not None
     assert copied.memory.time.get_buffer("per_second").dtype == torch.float32
     assert {parameter.dtype for parameter in copied.text.parameters()} == {torch.float32}
     assert copied.memory.local_start.dtype == copied.visual.normalise(torch.rand(1, 1, 3, 8, 8)).dtype == torch.bfloat16
     model = model_of()
-    assert lowered(model, torch.float32) is model
+    assert cast_model(model, torch.float32) is model
 
 
 def test_a_gpu_takes_more_frames_at_once_but_not_for_many_sentences() -> None:
@@ -199,7 +199,7 @@ def test_a_captured_function_is_the_plain_one() -> None:
         return (2 * values.sin(),)
 
     first, second = torch.rand(2, 100, device="cuda")
-    captured = Captured(double, first)
+    captured = CapturedGraph(double, first)
     for values in (first, second):
         assert torch.equal(captured(values)[0], double(values)[0])
 

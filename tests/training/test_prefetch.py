@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from locater.records import Batch, Tokens
-from locater.training.prefetch import BatchesAhead
+from locater.training.prefetch import PrefetchedBatches
 
 
 def test_batches_come_in_order_whether_or_not_somebody_looks_ahead() -> None:
@@ -16,13 +16,13 @@ def test_batches_come_in_order_whether_or_not_somebody_looks_ahead() -> None:
         batch = Batch(none, none, none, none, (plan,), none, none)
         return batch, Tokens(none, none, (plan,), (), ())
 
-    batches = BatchesAhead(iter("abcd"), prepare, 7, torch.device("cpu"))
+    batches = PrefetchedBatches(iter("abcd"), prepare, 7, torch.device("cpu"))
     assert batches.take()[0].expressions == ("a",)
-    batches.look_ahead()
-    batches.look_ahead()  # one is enough
+    batches.prefetch()
+    batches.prefetch()  # one is enough
     assert made == [("a", 7), ("b", 8)]
     assert [batches.take()[1].expressions for _ in range(3)] == [("b",), ("c",), ("d",)]
-    batches.look_ahead()  # there are no more
+    batches.prefetch()  # there are no more
     with pytest.raises(StopIteration):
         batches.take()
     assert made == [("a", 7), ("b", 8), ("c", 9), ("d", 10)]

@@ -1,0 +1,101 @@
+"""The commands that score: `locater evaluate`, `locater score`, `locater submission check`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from locater.cli.opening import open_segmenter
+from locater.cli.terminal import one_line, progress_display
+
+
+def evaluate(
+    checkpoint: Annotated[str, typer.Argument(help="A folder, a shipped name or a hub name.")],
+    dataset: Annotated[str, typer.Argument(help="shapes, composed, positions, or a dataset, as refer-youtube-vos.")],
+    out: Annotated[Path, typer.Option(help="Folder of the results; a run that was interrupted there goes on.")],
+    root: Annotated[Path | None, typer.Argument(help="The folder the dataset was unpacked in.")] = None,
+    split: Annotated[str | None, typer.Option(help="test, valid, ...; the dataset's usual one by default.")] = None,
+    count: Annotated[
+        int | None, typer.Option(help="Of a world: videos a kind of sentence, 100 by default; of positions 200 scenes.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many questions.")] = None,
+    submission: Annotated[Path | None, typer.Option(help="Also write this zip, to hand in.")] = None,
+    failures: Annotated[int, typer.Option(help="Pictures of so many of the worst answers.")] = 12,
+    contrast: Annotated[str, typer.Option(help="Of davis: also joined pairs, as spatial,temporal.")] = "",
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")] = None,
+    precision: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
+) -> None:
+    """Score a checkpoint on a dataset or a world; start it under `torchrun` for many GPUs."""
+    from locater.evaluation.report.tables import as_markdown
+    from locater.evaluation.run.evaluate import EvaluateRequest
+    from locater.evaluation.run.evaluate import evaluate as run_evaluation
+    from locater.evaluation.run.processes import place_among_processes
+
+    place = place_among_processes()
+    contrasts = tuple(dict.fromkeys(name.strip() for name in contrast.split(",") if name.strip()))
+    asked = EvaluateRequest(checkpoint, dataset, out, root, split, count, limit, submission, failures, contrasts)
+    segmenter = open_segmenter(checkpoint, place.device(device), precision)
+    with progress_display("questions/s") as progress:
+        task = progress.add_task("answering", visible=place.is_first)
+        finished = run_evaluation(
+            asked,
+            segmenter,
+            place,
+            listen=lambda at: progress.update(
+                task, completed=at.answered, total=at.questions, description=f"answering, {at.frames} frames"
+            ),
+        )
+    if finished.not_understood:
+        print(
+            f"Warning: {len(finished.not_understood)} sentences are not wholly understood; the first: "
+            f"{one_line(finished.not_understood[0])}",
+            file=sys.stderr,
+        )
+    if finished.results is not None:
+        typer.echo(as_markdown(finished.results))
+        typer.echo(f"Results: {out}")
+
+
+def score(
+    predictions: Annotated[Path, typer.Argument(help="A folder or zip of PNGs, or a JSON of COCO run lengths.")],
+    ground_truth: Annotated[Path, typer.Argument(help="The dataset's folder; of a2d, its masks in COCO's format.")],
+    protocol: Annotated[str, typer.Option(help="davis, a2d, refer_youtube_vos, mevis or ref_davis17.")],
+    split: Annotated[str | None, typer.Option(help="Of the ground truth: valid, valid_u, train, ...")] = None,
+    videos: Annotated[Path | None, typer.Option(help="A file that lists the videos to score, one a line.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the scores to this JSON.")] = None,
+) -> None:
+    """Score any system's masks by the same code as our own."""
+    from locater.evaluation.external.score import score as score_masks
+
+    judged = score_masks(predictions, ground_truth, protocol, videos=videos, split=split)
+    if out is not None:
+        judged.save(out)
+    typer.echo(judged.text)
+
+
+submission = typer.Typer(help="Zips for the benchmarks' servers.", no_args_is_help=True)
+
+
+@submission.command("check")
+def submission_check(
+    file: Annotated[Path, typer.Argument(help="The zip.")],
+    protocol: Annotated[str, typer.Option(help="refer_youtube_vos, mevis or ref_davis17.")],
+    expressions: Annotated[
+        Path | None, typer.Option(help="The split's meta_expressions.json, to find what is missing or too much.")
+    ] = None,
+    videos: Annotated[Path | None, typer.Option(help="A file that lists which of its videos are asked for.")] = None,
+    frames: Annotated[Path | None, typer.Option(help="The split's JPEGImages, to compare sizes.")] = None,
+) -> None:
+    """List everything that is wrong with a submission, anybody's; exit code 2 if anything is."""
+    from locater.evaluation.external.submission import find_protocol
+    from locater.evaluation.external.submission_check import check_submission, read_expected
+
+    problems = check_submission(file, find_protocol(protocol), read_expected(expressions, videos, frames))
+    for problem in problems:
+        typer.echo(problem)
+    if problems:
+        typer.echo(f"{file} cannot be handed in: {len(problems)} problem{'s' * (len(problems) > 1)}.")
+        raise typer.Exit(2)
+    complete = "complete and well formed" if expressions else "well formed; whether it is complete needs --expressions"
+    typer.echo(f"{file}: {complete}.")

@@ -1,0 +1,18 @@
+"""What several commands open: a checkpoint, on a device, in a precision."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from locater.inference.segmenter import Segmenter
+
+DEFAULT_CHECKPOINT = "default"
+
+
+def open_segmenter(checkpoint: str, device: str | None, precision: str) -> "Segmenter":
+    """A ready segmenter; one sentence where device, precision or checkpoint cannot be had."""
+    from locater.compute.device import find_device
+    from locater.compute.precision import find_precision
+    from locater.inference.segmenter import load
+
+    place = find_device(device)
+    return load(checkpoint, place, find_precision(precision, place))

@@ -1,0 +1,72 @@
+"""The commands that train: `locater train`, `locater ablate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from locater.cli.terminal import progress_display
+
+
+def train(
+    preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
+    data: Annotated[str, typer.Option(help="What to train on: shapes, composed:PACK, or DATASET:ROOT.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
+    changes: Annotated[
+        list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")
+    ] = [],  # noqa: B006
+    start: Annotated[Path | None, typer.Option(help="A checkpoint folder of the same network to start from.")] = None,
+    start_fits: Annotated[
+        bool, typer.Option("--start-fits", help="Of another network: take the weights that fit, begin the rest afresh.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of the weights and of the data.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that prepare batches.")] = 2,
+    track: Annotated[list[str], typer.Option(help="More trackers, by accelerate's names: tensorboard, wandb.")] = [],  # noqa: B006
+) -> None:
+    """Train a preset; start it under `accelerate launch` or `torchrun` for many GPUs."""
+    from locater.training.command import train_preset
+
+    with progress_display("steps/s") as progress:
+        task = progress.add_task("training")
+        scores = train_preset(
+            preset,
+            data,
+            out,
+            changes,
+            start=start,
+            is_start_partial=start_fits,
+            seed=seed,
+            workers=workers,
+            trackers=tuple(track),
+            listen=lambda at: progress.update(
+                task,
+                completed=at.step,
+                total=at.steps,
+                description=f"loss {at.loss:.4f}, {at.clips_per_second:.0f} clips/s",
+            ),
+        )
+    for kind, score in scores.items():
+        typer.echo(f"{kind:<14}{score:.3f}")
+    typer.echo(f"Checkpoint: {out / 'checkpoint'}")
+
+
+def ablate(
+    table: Annotated[str, typer.Argument(help="key_components, memories, fusion_modules, memory_capacity, ...")],
+    data: Annotated[list[str], typer.Option(help="What to train on, as in `train`; further ones are scored too.")],
+    out: Annotated[Path, typer.Option(help="Folder of the runs and of the table; finished runs are kept.")],
+    preset: Annotated[str, typer.Option(help="The network that the rows change.")] = "shapes",
+    seeds: Annotated[int, typer.Option(help="Runs of each row.", min=1)] = 3,
+    changes: Annotated[list[str], typer.Option("--set", help="A setting of every row, as training.steps=1000.")] = [],  # noqa: B006
+    side_by_side: Annotated[int, typer.Option(help="Runs at a time on this machine.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Processes a run that prepare batches.")] = 2,
+    start: Annotated[
+        Path | None, typer.Option(help="A checkpoint folder: every run begins with those of its weights that fit.")
+    ] = None,
+) -> None:
+    """Train and score every row of one of the paper's ablation tables, and print it beside the paper's numbers."""
+    from locater.training.ablation import run_table, write_table
+
+    rows = run_table(
+        table, preset, data, out, seeds=seeds, changes=changes, side_by_side=side_by_side, workers=workers, start=start
+    )
+    typer.echo(write_table(table, rows, out))
