@@ -87,10 +87,10 @@ class Plan:
     @cached_property
     def source_digest(self) -> str:
         """A fingerprint of all that pairing depends on: the samples and their roles."""
-        read_mlp = hashlib.sha256()
+        fingerprint = hashlib.sha256()
         for outcome in self.outcomes:
-            read_mlp.update(repr(outcome.query).encode())
-        return read_mlp.hexdigest()
+            fingerprint.update(repr(outcome.query).encode())
+        return fingerprint.hexdigest()
 
 
 def describe(dataset: Dataset, labeler: RoleLabeler) -> list[Described]:

@@ -86,11 +86,11 @@ def _identity(asked: EvaluateRequest, segmenter: Segmenter, dataset_name: str) -
     weights = find_checkpoint(asked.checkpoint) / WEIGHTS
     try:
         with weights.open("rb") as file:
-            read_mlp = hashlib.file_digest(file, "sha256").hexdigest()
+            fingerprint = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise LocaterError(f"{weights} cannot be read: {(error.strerror or str(error)).lower()}.") from None
     return {
-        "weights": read_mlp,
+        "weights": fingerprint,
         "dataset": dataset_name,
         "root": str(asked.root.resolve()) if asked.root else None,
         "precision": segmenter.precision,
