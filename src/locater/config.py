@@ -161,6 +161,7 @@ class DecoderConfig(Settings):
     readout: Literal["product", "cosine", "encoder_only"] = "product"
     upsampling: Literal["bilinear", "fine"] = "bilinear"
     fine_width: int = Field(32, ge=1)
+    presence: bool = False  # an answer of its own to whether what is said is there at all; the paper has none
 
 
 class RefinerConfig(Settings):
@@ -265,11 +266,13 @@ class TrainingConfig(Settings):
     auxiliary_weight: float = 0.4  # lambda of Eq. 12
     dice_weight: float = 0.0
     motion_target_weight: float = 1.0  # where the network has a head for them and the data knows them
+    presence_weight: float = 1.0  # where the network tells whether what is said is there
     is_fine: bool = True  # False: a stage that learns from the patch grid's masks alone, in half the time
     is_refined: bool = True  # False: a stage that learns from the masks before a refiner, where there is one
     ema_decay: float = 0.0  # 0 is none
     flip: float = 0.5  # chance of mirroring a clip and the left and right of its sentence
     curriculum: dict[str, float] = {}  # a sentence kind enters at this fraction of training; 0 where not named
+    kin_share: float = Field(0.0, ge=0, le=1)  # of sentences on what is not there, those that name near kin
     kind_weights: dict[str, float] = {}  # how often a kind is drawn; 1 where not named
     precision: Literal["no", "bf16", "fp16"] = "no"
     gradient_checkpointing: bool = False

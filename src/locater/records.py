@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -208,11 +208,18 @@ class VideoState:
     frame_index: int  # the next frame to segment
     is_global_complete: bool  # True: written once from the whole video; False: written as frames arrive (live)
     expressions: tuple[str, ...]
+    evidence: Tensor | None = None  # (B, D + 1) float: what was marked so far, where a network asks whether it is meant
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """All that it holds of numbers."""
+        cells = {"global_cells": self.global_cells, "local_cells": self.local_cells}
+        return cells if self.evidence is None else {**cells, "evidence": self.evidence}
 
     @property
     def nbytes(self) -> int:
-        """Bytes of both memories."""
-        return sum(cells.numel() * cells.element_size() for cells in (self.global_cells, self.local_cells))
+        """Bytes of all of it."""
+        return sum(tensor.numel() * tensor.element_size() for tensor in self.tensors.values())
 
     def save(self, path: str | Path) -> None:
         """Write one safetensors file, whole or not at all."""
@@ -221,7 +228,7 @@ class VideoState:
             "is_global_complete": json.dumps(self.is_global_complete),
             "expressions": json.dumps(self.expressions),
         }
-        tensors = {"global_cells": self.global_cells.contiguous(), "local_cells": self.local_cells.contiguous()}
+        tensors = {name: tensor.contiguous() for name, tensor in self.tensors.items()}
         with atomic_path(Path(path)) as partial:
             partial.write_bytes(safetensors_bytes(tensors, metadata))
 
@@ -234,6 +241,7 @@ class VideoState:
                 return cls(
                     global_cells=file.get_tensor("global_cells"),
                     local_cells=file.get_tensor("local_cells"),
+                    evidence=file.get_tensor("evidence") if "evidence" in file.keys() else None,  # noqa: SIM118
                     frame_index=int(metadata["frame_index"]),
                     is_global_complete=json.loads(metadata["is_global_complete"]),
                     expressions=tuple(json.loads(metadata["expressions"])),
@@ -243,7 +251,8 @@ class VideoState:
 
     def to(self, device: torch.device) -> "VideoState":
         """The same state on another device."""
-        return replace(self, global_cells=self.global_cells.to(device), local_cells=self.local_cells.to(device))
+        moved: dict[str, Any] = {name: tensor.to(device) for name, tensor in self.tensors.items()}
+        return replace(self, **moved)
 
 
 @dataclass(frozen=True)
@@ -253,6 +262,9 @@ class FramePrediction:
     logits: Tensor  # (B, h, w): the patch grid, or finer
     word_attention: Tensor  # (B, W)
     context: Tensor  # G_t (B, P, D)
+    query: Tensor  # q_t (B, D)
+    patch_logits: Tensor  # (B, P): before any upsampling
+    presence: Tensor | None = None  # (B,): the logit of what was said being there at all, where a network tells it
 
 
 # ---- Results ---------------------------------------------------------------------------------------------------------

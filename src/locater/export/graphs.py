@@ -113,8 +113,14 @@ class StepGraph(Graph):
             "is_padding",
             *(("global_cells",) if has_global else ()),
             *(("projected", "local_cells") if has_local else ()),
+            *(("evidence",) if model.presence is not None else ()),
         )
-        self.outputs = ("logits", "word_attention", *(("local_cells_after",) if has_local else ()))
+        self.outputs = (
+            "logits",
+            "word_attention",
+            *(("local_cells_after",) if has_local else ()),
+            *(("evidence_after",) if model.presence is not None else ()),
+        )
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """(B, h, w), (B, W) and (B, L, D) from one frame of `fuse`, its early maps (1, C, h, w), words and cells."""
@@ -130,9 +136,16 @@ class StepGraph(Graph):
             modules=(),
         )
         words = Words(given["words"], given["is_padding"], given["is_padding"], NO_STRINGS, ())
-        state = VideoState(given.get("global_cells", none), given.get("local_cells", none), 0, True, NO_STRINGS)
-        prediction, after = self.model.step(frame, words, state)
-        return (prediction.logits, prediction.word_attention, after.local_cells)[: len(self.outputs)]
+        cells = given.get("global_cells", none), given.get("local_cells", none)
+        prediction, after = self.model.step(
+            frame, words, VideoState(*cells, 0, True, NO_STRINGS, given.get("evidence"))
+        )
+        found = {
+            "logits": self.model.answer(prediction),
+            "word_attention": prediction.word_attention,
+            **{f"{name}_after": tensor for name, tensor in after.tensors.items()},
+        }
+        return tuple(found[name] for name in self.outputs)
 
 
 class RefineGraph(Graph):

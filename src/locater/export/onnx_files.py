@@ -79,6 +79,8 @@ def _write(model: Locater, folder: Path) -> None:
         write_graph(graph, examples, folder / f"{graph.name}.onnx")
     cells = {"global_cells": model.memory.global_start, "local_cells": model.memory.local_start}
     present = {name: value.numpy() for name, value in cells.items() if len(value)}
+    if model.presence is not None:
+        present["evidence"] = model.presence.no_evidence(1)[0].numpy()
     np.savez(folder / FIRST_CELLS, allow_pickle=False, **present)
     if isinstance(model.text, HuggingFaceEncoder):
         model.text.tokenizer.save_pretrained(folder / TOKENIZER)
@@ -170,6 +172,7 @@ def _examples(model: Locater) -> dict[str, Tensor]:
         # A tensor of its own each: one given twice is traced as one input.
         **{name: torch.randn(batch, config.patches, config.width) for name in ("values", "positioned", "projected")},
         **{name: value.clone() for name, value in cells.items()},
+        "evidence": torch.rand(batch, config.width + 1),
         **{f"early_{place}": maps[0, :1] for place, maps in enumerate(visual.early)},
         "frame": pixels[:1],
         "logits": torch.randn(batch, *(visual.early[0].shape[-2:] if early_names(model) else visual.grid)),

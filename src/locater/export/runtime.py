@@ -71,8 +71,8 @@ class ExportedModel:
         found = self.run("step", {**frame, **words, **state})
         if "refine" in self._sessions:
             found["logits"] = self.run("refine", {**frame, **found})["refined"]
-        cells = found.pop("local_cells_after", None)
-        return found, dict(state) if cells is None else {**state, "local_cells": cells}
+        after = {name: found.pop(f"{name}_after") for name in ("local_cells", "evidence") if f"{name}_after" in found}
+        return found, {**state, **after}
 
     def logits(
         self, frames: Array, times: Array, words: Mapping[str, Array], chunk: int, sampled: Sequence[int]

@@ -61,9 +61,10 @@ class Chunks:
         self, frames: Tensor, times: Tensor, words: Words, state: VideoState, plan: Plan, is_full: bool
     ) -> ChunkMasks:
         """The masks of frames (1, T, 3, S, S'); `is_full`: more chunks of this shape are to be expected."""
-        logits, attention, *cells = self._run(plan, frames, times, words, state, is_full)
+        logits, attention, *after = self._run(plan, frames, times, words, state, is_full)
         spans = plan.spans(frames.shape[1])
-        global_cells, local_cells = cells[: len(spans)], iter(cells[len(spans) :])
+        global_cells, after = after[: len(spans)], after[len(spans) :]
+        local_cells, evidence = iter(after[: logits.shape[1]]), iter(after[logits.shape[1] :])
         states = []
         for span_cells, (start, stop) in zip(global_cells, spans, strict=True):
             for _ in range(max(start, plan.first), stop):
@@ -71,6 +72,7 @@ class Chunks:
                     state,
                     global_cells=span_cells,
                     local_cells=next(local_cells),
+                    evidence=next(evidence, None),
                     frame_index=state.frame_index + 1,
                 )
                 states.append(state)
@@ -88,24 +90,26 @@ class Chunks:
             state.global_cells,
             state.local_cells,
             *(() if words.meanings is None else (words.meanings,)),
+            *(() if state.evidence is None else (state.evidence,)),
         )
         if self._replays is None or not is_full:
             return self._computed(how, *tensors)
         return self._replays(how, *tensors)
 
     def _computed(self, how: tuple[Plan, bool], *tensors: Tensor) -> tuple[Tensor, ...]:
-        """The global cells; or logits, attention, the global cells of each span and the local ones of each frame."""
+        """The global cells; or logits, attention, the global cells of each span, and the rest of each frame's state."""
         plan, may_be_padded = how
-        frames, times, features, is_padding, global_cells, local_cells, *meanings = tensors
-        words = Words(features, is_padding, is_padding, (), (), may_be_padded, *meanings)
-        state = VideoState(global_cells, local_cells, 0, True, ())
+        frames, times, features, is_padding, global_cells, local_cells, *rest = tensors
+        evidence = rest.pop() if self.model.presence is not None else None
+        words = Words(features, is_padding, is_padding, (), (), may_be_padded, *rest)
+        state = VideoState(global_cells, local_cells, 0, True, (), evidence)
         clip = self.model.fuse(self.model.visual(frames), times, words)
         if plan.samples and not plan.is_live:
             # Stacked rather than indexed: a list of places would be copied to the GPU, which no graph can hold.
             state = self.model.write_global(torch.stack([clip.positioned[:, t] for t in plan.samples], dim=1), state)
         if not plan.is_segmented:
             return (state.global_cells,)
-        predictions, globals_by_span, locals_by_frame = [], [], []
+        predictions, globals_by_span, locals_by_frame, evidence_by_frame = [], [], [], []
         for start, stop in plan.spans(frames.shape[1]):
             done = max(0, plan.first - start)
             if plan.is_live and start in plan.samples and not done:
@@ -116,10 +120,12 @@ class Chunks:
                 state = states[-1]
                 predictions += found
                 locals_by_frame += [each.local_cells for each in states]
-        logits = torch.stack([prediction.logits for prediction in predictions], dim=1)
+                evidence_by_frame += [each.evidence for each in states if each.evidence is not None]
+        logits = torch.stack([self.model.answer(prediction) for prediction in predictions], dim=1)
         return (
             self.model.refined(frames[:, plan.first :], logits),
             torch.stack([prediction.word_attention for prediction in predictions], dim=1),
             *globals_by_span,
             *locals_by_frame,
+            *evidence_by_frame,
         )

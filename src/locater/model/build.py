@@ -22,6 +22,7 @@ from locater.model.decoder import FineUpsampler, PatchReadout, QueryEmbedding, R
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
 from locater.model.locater import Locater
 from locater.model.memory import LocalGlobalMemory
+from locater.model.presence import PresenceHead
 from locater.model.recognition import Recognition
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder, TextEncoder
 from locater.model.transformer import EncoderBlock
@@ -102,6 +103,7 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
         ),
         motion_targets=nn.Linear(config.width, config.memory.motion_targets) if config.memory.motion_targets else None,
         refiner=Refiner(config.refiner.enlarged) if config.refiner is not None else None,
+        presence=PresenceHead(config.width) if config.decoder.presence else None,
     )
 
 

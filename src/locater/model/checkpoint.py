@@ -85,6 +85,25 @@ def load_to_go_on(model: Locater, folder: Path) -> None:
 
     Words of both keep what was learned for them, and new ones begin as they are in `model`.
     """
+    _fill(model, _tensors_for(model, folder), folder / WEIGHTS)
+
+
+def load_what_fits(model: Locater, folder: Path) -> None:
+    """Fill `model` with what a checkpoint of another network has for it, words as above; the rest stays as it is."""
+    tensors, own = _tensors_for(model, folder), model.state_dict()
+    fitting = {name: value for name, value in tensors.items() if name in own and own[name].shape == value.shape}
+    if not fitting:
+        raise LocaterError(f"{folder} has nothing for this network; begin with a checkpoint of the same preset.")
+    model.load_state_dict(own | fitting)
+
+
+def trained_words(folder: Path) -> tuple[str, ...]:
+    """The words of its training text that a checkpoint has learned vectors for, in their order."""
+    return _trained_words(_config(folder))
+
+
+def _tensors_for(model: Locater, folder: Path) -> dict[str, Tensor]:
+    """A checkpoint's tensors, the rows of words as `model` numbers them."""
     tensors = _tensors(folder / WEIGHTS)
     words, before = (_trained_words(config) for config in (model.config, _config(folder)))
     if words and before and words != before:
@@ -97,7 +116,7 @@ def load_to_go_on(model: Locater, folder: Path) -> None:
             rows[known] = tensors[name][[places[words[place - _FIRST_WORD]] for place in known]].to(rows.dtype)
             tensors[name] = rows
         tensors |= {name: own[name] for name in _PLACES_OF_WORDS & own.keys()}
-    _fill(model, tensors, folder / WEIGHTS)
+    return tensors
 
 
 def load_strictly(model: torch.nn.Module, path: Path) -> None:
@@ -120,15 +139,6 @@ def _fill(model: torch.nn.Module, tensors: dict[str, Tensor], path: Path) -> Non
         listed = "; ".join(sorted(problems)[:10])
         raise LocaterError(f"{path} does not fit its config in {len(problems)} tensors: {listed}.")
     model.load_state_dict(tensors)
-
-
-def load_what_fits(model: torch.nn.Module, path: Path) -> None:
-    """Fill `model` with what a safetensors file has for it; the rest stays as it is."""
-    tensors, own = _tensors(path), model.state_dict()
-    fitting = {name: value for name, value in tensors.items() if name in own and own[name].shape == value.shape}
-    if not fitting:
-        raise LocaterError(f"{path} has nothing for this network; begin with a checkpoint of the same preset.")
-    model.load_state_dict(own | fitting)
 
 
 def _config(folder: Path) -> ModelConfig:

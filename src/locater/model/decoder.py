@@ -164,12 +164,13 @@ class ReferringDecoder(nn.Module):
         """G_t (B, P, D), the word attention's logits (B, W) and the words (B, W, D) to a mask's logits."""
         attention = word_logits.softmax(-1)  # a_t, zero on padding
         query = torch.einsum("bw,bwd->bd", attention, features)  # q_t
-        logits = rearrange(self.readout(context, query), "b (r c) -> b r c", r=grid[0])
+        patch_logits = self.readout(context, query)
+        logits = rearrange(patch_logits, "b (r c) -> b r c", r=grid[0])
         if self.upsampler is not None and self.is_fine:
             logits = self.upsampler(context, query, logits, prepared)
         elif self.upsampler is not None:
             logits = self.upsampler.coarse_gain * logits
-        return FramePrediction(logits, attention, context)
+        return FramePrediction(logits, attention, context, query, patch_logits)
 
 
 def presence(soft_mask: Tensor) -> Tensor:

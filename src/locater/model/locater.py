@@ -11,6 +11,7 @@ from locater.config import ModelConfig
 from locater.model.decoder import Question, ReferringDecoder
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
 from locater.model.memory import LocalGlobalMemory
+from locater.model.presence import PresenceHead
 from locater.model.recognition import Recognition
 from locater.model.rows import expand_to_expressions
 from locater.model.text import TextEncoder
@@ -55,6 +56,7 @@ class ClipPrediction:
     motion_targets: Tensor | None  # (B, T, rows, columns, C): what the object there does, where a head tells it
     word_attention: Tensor  # (B, T, W)
     state: VideoState
+    presence: Tensor | None = None  # (B, T): logits of what was said being there, where a head tells it
 
 
 class Locater(nn.Module):
@@ -72,6 +74,7 @@ class Locater(nn.Module):
         decoder: ReferringDecoder,
         motion_targets: nn.Module | None,
         refiner: Refiner | None,
+        presence: PresenceHead | None = None,
     ) -> None:
         super().__init__()
         self.config = config
@@ -84,6 +87,7 @@ class Locater(nn.Module):
         self.decoder = decoder
         self.motion_targets = motion_targets  # training alone asks it
         self.refiner = refiner
+        self.presence = presence
         self.is_refined = True  # False: masks as they are before the refiner, for a stage of training
 
     def forward(
@@ -110,13 +114,18 @@ class Locater(nn.Module):
         if self.motion_targets is not None and self.training:
             contexts = torch.stack([prediction.context for prediction in predictions], dim=1)
             motion_targets = self.motion_targets(contexts).unflatten(2, clip.grid)
-        logits = torch.stack([prediction.logits for prediction in predictions], dim=1)
+        # Masks learn by their own truth alone, whatever is believed to be there.
+        masks = [prediction.logits if self.training else self.answer(prediction) for prediction in predictions]
+        logits = torch.stack(masks, dim=1)
         return ClipPrediction(
             logits=self.refined(frames, logits),
             auxiliary=None if self.auxiliary is None else self.auxiliary(list(clip.modules)).unflatten(-1, clip.grid),
             motion_targets=motion_targets,
             word_attention=torch.stack([prediction.word_attention for prediction in predictions], dim=1),
             state=states[-1],
+            presence=None
+            if self.presence is None
+            else torch.stack([each.presence for each in predictions if each.presence is not None], dim=1),
         )
 
     def read(self, expressions: Sequence[str]) -> Tokens:
@@ -126,7 +135,8 @@ class Locater(nn.Module):
     def initial_state(self, words: Words) -> VideoState:
         """The state before any frame: the learned first cells, one set an expression."""
         global_cells, local_cells = self.memory.initial_state(len(words.expressions))
-        return VideoState(global_cells, local_cells, 0, False, words.expressions)
+        evidence = None if self.presence is None else self.presence.no_evidence(len(words.expressions))
+        return VideoState(global_cells, local_cells, 0, False, words.expressions, evidence)
 
     def fuse(self, visual: VisualFeatures, times: Tensor, words: Words) -> ClipFeatures:
         """Visual features of a chunk (one set for all expressions, or one each) with the words fused in (Eq. 3, 4)."""
@@ -180,19 +190,53 @@ class Locater(nn.Module):
         writes = self.memory.prepare_local(clip.projected)
         frames = range(first, clip.values.shape[1])
         if writes is None:
-            predictions = self._decode_at_once(global_context, question, early, clip, words)[first:]
-            return predictions, [replace(state, frame_index=state.frame_index + n + 1) for n, _ in enumerate(frames)]
+            return self._judged(
+                self._decode_at_once(global_context, question, early, clip, words)[first:], clip, state, first
+            )
         predictions, states = [], []
         for t in frames:
             cells = state.local_cells
             context = self.memory.read(global_context[:, t], clip.positioned[:, t], cells)
             fine = tuple(maps[:, t] for maps in early)
             prediction = self.decoder(context, question.at(t, cells), words.features, fine, clip.grid)
-            cells = self.memory.write_local(writes, t, prediction.logits.sigmoid(), clip.grid, cells)
+            prediction, state = self._judge(prediction, clip.values[:, t], state)
+            # What is hardly believed to be there stays out of the memory.
+            cells = self.memory.write_local(writes, t, self.answer(prediction).sigmoid(), clip.grid, cells)
             state = replace(state, local_cells=cells, frame_index=state.frame_index + 1)
             predictions.append(prediction)
             states.append(state)
         return predictions, states
+
+    def answer(self, prediction: FramePrediction) -> Tensor:
+        """A frame's logits (B, h, w) for people and for the memory: nothing is surer than that it is there at all."""
+        if prediction.presence is None:
+            return prediction.logits
+        return torch.minimum(prediction.logits, prediction.presence.detach()[:, None, None])
+
+    def _judge(
+        self, prediction: FramePrediction, values: Tensor, state: VideoState
+    ) -> tuple[FramePrediction, VideoState]:
+        """The prediction with its presence, and the state with what it marks, V_t (B, P, D), among the evidence."""
+        if self.presence is None:
+            return prediction, state
+        evidence = state.evidence
+        if evidence is None:  # a state saved by a network without the head
+            evidence = self.presence.no_evidence(len(values))
+        evidence = self.presence.evidence_with(evidence, values, prediction.patch_logits)
+        presence = self.presence(evidence, prediction.query)
+        return replace(prediction, presence=presence), replace(state, evidence=evidence)
+
+    def _judged(
+        self, predictions: list[FramePrediction], clip: ClipFeatures, state: VideoState, first: int
+    ) -> tuple[list[FramePrediction], list[VideoState]]:
+        """Predictions that were made at once, each judged in turn, and the state after each."""
+        judged, states = [], []
+        for t, prediction in enumerate(predictions, start=first):
+            known, state = self._judge(prediction, clip.values[:, t], state)
+            state = replace(state, frame_index=state.frame_index + 1)
+            judged.append(known)
+            states.append(state)
+        return judged, states
 
     def _decode_at_once(
         self, global_context: Tensor, question: Question, early: tuple[Tensor, ...], clip: ClipFeatures, words: Words
@@ -213,8 +257,8 @@ class Locater(nn.Module):
             tuple(maps.flatten(0, 1) for maps in early),
             clip.grid,
         )
-        logits, attention, context = (
+        parts = (
             rearrange(x, "(c t e) ... -> t (c e) ...", c=clips, t=frames)
-            for x in (found.logits, found.word_attention, found.context)
+            for x in (found.logits, found.word_attention, found.context, found.query, found.patch_logits)
         )
-        return [FramePrediction(*each) for each in zip(logits, attention, context, strict=True)]
+        return [FramePrediction(*each) for each in zip(*parts, strict=True)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from locater.config import LSTMConfig, ModelConfig, TrainingConfig, parse_changes, preset, training_stages
 from locater.errors import LocaterError
 from locater.model.build import build
-from locater.model.checkpoint import WEIGHTS, load_to_go_on, load_what_fits
+from locater.model.checkpoint import load_to_go_on, load_what_fits, trained_words
 from locater.text.words import Vocabulary
 from locater.training.data.sources import open_data
 from locater.training.trainer import Progress, Trainer
@@ -38,10 +38,11 @@ def train_preset(
     scores: dict[str, float] = {}
     for training, place in zip([*before, last], [*folders, folder], strict=True):
         source = open_data(data, size_in_training(config, training), training, config.memory.interval)
-        config = with_vocabulary(config, source.words())
+        known = () if start is None else trained_words(start)
+        config = with_vocabulary(config, [*known, *source.words()])
         model = build(config, seed)
         if start is not None and is_start_partial:
-            load_what_fits(model, start / WEIGHTS)
+            load_what_fits(model, start)
         elif start is not None:
             load_to_go_on(model, start)
         scores = Trainer(model, source, training, place, seed=seed, workers=workers, trackers=trackers).run(listen)

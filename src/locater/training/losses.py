@@ -11,7 +11,12 @@ from locater.records import Batch
 
 
 def clip_loss(
-    prediction: ClipPrediction, batch: Batch, auxiliary_weight: float, dice_weight: float, motion_target_weight: float
+    prediction: ClipPrediction,
+    batch: Batch,
+    auxiliary_weight: float,
+    dice_weight: float,
+    motion_target_weight: float,
+    presence_weight: float = 1.0,
 ) -> dict[str, Tensor]:
     """The loss of a clip and its terms, over annotated frames alone, at the masks' own size.
 
@@ -39,6 +44,14 @@ def clip_loss(
             prediction.motion_targets, expand_to_expressions(batch.motion_targets, len(prediction.motion_targets))
         )
         total = total + motion_target_weight * terms["motion_targets"]
+    if prediction.presence is not None and presence_weight:
+        # Of the whole clip: a thing that is hidden for a while is there all the same.
+        is_there = (batch.masks.flatten(2).amax(-1) * batch.is_annotated).amax(1, keepdim=True)  # (B, 1)
+        error = F.binary_cross_entropy_with_logits(
+            prediction.presence.float(), is_there.expand_as(prediction.presence), reduction="none"
+        )
+        terms["presence"] = mean(error)
+        total = total + presence_weight * terms["presence"]
     return {"loss": total, **terms}
 
 

@@ -181,7 +181,14 @@ class Trainer:
         with self.accelerator.autocast():
             prediction = self.wrapped(batch.frames, batch.times, batch.global_frames, batch.global_times, tokens)
         config = self.config
-        return clip_loss(prediction, batch, config.auxiliary_weight, config.dice_weight, config.motion_target_weight)
+        return clip_loss(
+            prediction,
+            batch,
+            config.auxiliary_weight,
+            config.dice_weight,
+            config.motion_target_weight,
+            config.presence_weight,
+        )
 
     def _validate(self, step: int, log: "MetricsLog") -> dict[str, float]:
         if not self.accelerator.is_main_process or not self.config.validation_videos:

@@ -22,7 +22,7 @@ class ComposedData:
         self.size = size
         self.config = config
         self.interval = interval
-        self.sampler = SceneSampler(pack)
+        self.sampler = SceneSampler(pack, config.kin_share)
         self._textures: dict[torch.device, Textures] = {}
         check_kinds(config, KINDS, "composed")
 

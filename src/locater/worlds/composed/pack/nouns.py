@@ -32,6 +32,18 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
         *("rider", "player", "dancer", "skater", "surfer", "hiker", "runner", "cyclist", "worker", "pedestrian"),
     ),
 }
+# People by what they do, where a picture tells it (roles.py), and the ways to say it.
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "surfer": ("surfer",),
+    "skier": ("skier",),
+    "snowboarder": ("snowboarder",),
+    "skateboarder": ("skateboarder", "skater"),
+    "tennis player": ("tennis player", "player"),
+    "baseball player": ("baseball player", "player"),
+    "cyclist": ("cyclist", "biker", "rider"),
+    "motorcyclist": ("motorcyclist", "biker", "rider"),
+    "horse rider": ("horse rider", "rider"),
+}
 _PEOPLE = frozenset(
     (
         *("person", "people", "human", "man", "men", "woman", "women", "boy", "girl", "child", "kid", "baby"),
@@ -129,12 +141,16 @@ class Nouns:
         return tuple(n for n, broader in self.broader.items() if n != noun and own & set(broader))
 
     def said(self) -> dict[str, tuple[str, ...]]:
-        """Each noun with the ways to say it."""
-        return {noun: SYNONYMS.get(noun, (noun,)) for noun in sorted(self.broader)}
+        """Each noun with the ways to say it; what people do, where it is known of some, is said of those alone."""
+        said = {noun: ROLES.get(noun) or SYNONYMS.get(noun, (noun,)) for noun in sorted(self.broader)}
+        roles = {word for noun in ROLES.keys() & said.keys() for word in ROLES[noun]}
+        if roles and "person" in said:
+            said["person"] = tuple(word for word in said["person"] if word not in roles)
+        return said
 
 
 def _words(noun: str) -> Iterable[str]:
     """What a noun has in common with others that may mean the same: its words, its synonyms', people, plurals."""
     words = {word for text in (noun, *SYNONYMS.get(noun, ())) for word in text.split()}
     words |= {word.removesuffix("s") for word in words}
-    return words | ({"person"} if words & _PEOPLE else set())
+    return words | ({"person"} if words & _PEOPLE and noun not in ROLES else set())

@@ -23,6 +23,7 @@ from locater.worlds.composed.pack.cutouts import CutOut, Pixels
 from locater.worlds.composed.pack.holdout import HoldOut
 from locater.worlds.composed.pack.nouns import Nouns, broader_nouns
 from locater.worlds.composed.pack.photographs import Photograph, Shown
+from locater.worlds.composed.pack.roles import with_roles
 
 FORMAT = 1
 INDEX, CUTOUTS, PHOTOGRAPHS = "index.json", "cutouts.npy", "photographs.npy"
@@ -211,7 +212,7 @@ def _short(value: Any) -> Any:
 
 
 def _photograph_entry(facts: Mapping[str, Any]) -> PhotographEntry:
-    things = tuple(Shown(**_tuples(thing)) for thing in facts["things"])
+    things = with_roles([Shown(**_tuples(thing)) for thing in facts["things"]])
     rest = _tuples({key: value for key, value in facts.items() if key != "things"})
     return PhotographEntry(things=things, **rest)
 

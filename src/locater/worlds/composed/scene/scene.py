@@ -90,8 +90,10 @@ class _Play:
 class SceneSampler:
     """Makes the scenes of a pack, each from its seed alone."""
 
-    def __init__(self, pack: Pack) -> None:
+    def __init__(self, pack: Pack, kin_share: float = 0.0) -> None:
+        """`kin_share`: how many of the sentences on what is not there name near kin of something that is."""
         self.pack = pack
+        self.kin_share = kin_share
         self._pools: dict[str, CutoutPool] = {}
         self.lexicon = Lexicon(
             nouns=pack.nouns.said(),
@@ -243,12 +245,24 @@ class SceneSampler:
         self, rng: Random, objects: SceneObjects, description: Description, split: str, change_claim: bool
     ) -> Description | None:
         pool = self._pool(split)
+        if self.kin_share and rng.random() < self.kin_share:
+            kin = Alternatives(self._kin(rng, objects, description, split), (), (), lambda _colour, _noun: True)
+            found = absent_description(rng, objects, description, kin, change_claim=False)
+            if found is not None:
+                return found
         nouns = [*pool.names(rng, 4), *pool.names_akin(rng, description.looks.noun, 4), *objects.nouns]
         known = [noun for noun in dict.fromkeys(nouns) if noun in self.lexicon.nouns]
         # Seldom by colour: which colours a real thing has is a matter of opinion.
         colours = CutoutAppearanceSampler(rng, pool).colours(8) if rng.random() < COLOUR_SHARE else []
         alternatives = Alternatives(known, colours, (), lambda _colour, _noun: True)
         return absent_description(rng, objects, description, alternatives, change_claim)
+
+    def _kin(self, rng: Random, objects: SceneObjects, description: Description, split: str) -> list[str]:
+        """Nouns of things like the one described or, where it has no kin, like others in the scene."""
+        pool = self._pool(split)
+        own = pool.names_akin(rng, description.looks.noun, 6)
+        others = [noun for each in objects.nouns for noun in pool.names_akin(rng, each, 1)]
+        return [noun for noun in dict.fromkeys(own or others) if noun in self.lexicon.nouns]
 
 
 def _doubtful_colours(actor: Actor, entry: CutOutEntry | Shown) -> frozenset[str]:
