@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from locater.datasets.catalog import open_dataset
-from locater.datasets.davis import KINDS, described_sequences
+from locater.datasets.davis import KINDS, DavisSentences, described_sequences
 from locater.datasets.inspect.check import check_dataset
 from locater.errors import LocaterError
 from locater.text.words import split_words
@@ -31,6 +31,27 @@ def test_every_sequence_has_three_sentences_of_its_own() -> None:
         for name in each.classes:
             is_shared = sum(name in other.classes for other in described.values()) > 1
             assert is_shared or name in everything, name
+
+
+def test_every_sequence_has_wrong_sentences_that_name_nothing_of_it(tmp_path: Path) -> None:
+    dataset = DavisSentences(tmp_path, "train")
+    with_look_alikes = set()
+    for sequence, each in described_sequences().items():
+        wrong, crowd = dataset.wrong_sentences(sequence), dataset.crowd_sentences(sequence)
+        assert (len(wrong["far"]), len(wrong["kin"])) == (2, 3), sequence
+        assert set(wrong) <= {"far", "kin", "attribute"}
+        # A look-alike asks for both: a wrong sentence that means it, and a right one that tells it from the object.
+        assert bool(crowd) == ("attribute" in wrong), sequence
+        if crowd:
+            with_look_alikes.add(sequence)
+        every = [*each.sentences.values(), *crowd, *(sentence for kind in wrong.values() for sentence in kind)]
+        assert len(every) == len(set(every)), sequence
+        for sentence in every:
+            assert sentence == " ".join(sentence.split()) and sentence.startswith("the "), sentence
+            assert sentence.isascii() and sentence == sentence.lower() and len(split_words(sentence)) <= 20
+        for sentence in (*wrong["far"], *wrong["kin"]):
+            assert not each.classes & set(split_words(sentence)), (sequence, sentence)
+    assert len(with_look_alikes) == 8
 
 
 @pytest.mark.parametrize(("inside", "leap", "rate"), [("", 2, 12.0), ("480p", 1, 24.0)])

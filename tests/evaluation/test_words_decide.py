@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from locater.datasets.davis import DavisSentences, described_sequences
-from locater.evaluation.run.contrasts import CONTRASTS, WRONG, ContrastedDataset
+from locater.datasets.davis import DavisSentences, described_sequences, further_sentences
+from locater.evaluation.run.contrasts import CONTRASTS, CROWD, WRITTEN, WRONG, ContrastedDataset
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
@@ -23,11 +23,29 @@ Answer = Callable[[Pixels, str], Mask]
 SEQUENCE_OF = {
     sentence: sequence for sequence, each in described_sequences().items() for sentence in each.sentences.values()
 }
+SEQUENCE_OF_CROWD = {
+    sentence: sequence
+    for sequence, kinds in further_sentences("davis_crowd_sentences.tsv").items()
+    for sentence in kinds.get("crowd", ())
+}
+QUESTIONS = {  # of each group, pairs included
+    "right": 90,
+    CROWD: 13,
+    WRONG: 90,
+    "wrong_far": 60,
+    "wrong_kin": 90,
+    "wrong_attribute": 12,
+    "spatial": 60,
+    "temporal": 60,
+}
 
 
 def listening(pixels: Pixels, expression: str) -> Mask:
-    """The thing of the sequence that the sentence was written for."""
-    mask: Mask = (pixels == colour_of(SEQUENCE_OF[expression])).all(axis=2)
+    """The thing of the sequence that the sentence is right for; nothing where it is right for none."""
+    sequence = (SEQUENCE_OF | SEQUENCE_OF_CROWD).get(expression)
+    if sequence is None:
+        return silent(pixels, expression)
+    mask: Mask = (pixels == colour_of(sequence)).all(axis=2)
     return mask
 
 
@@ -87,28 +105,47 @@ def scored(
 def test_who_listens_is_right_everywhere(checkpoint: Path, root: Path, tmp_path: Path) -> None:
     found = scored(checkpoint, root, tmp_path, listening)
     words = found["words"]
-    assert {name: words[name]["samples"] for name in words} == {"right": 90, WRONG: 90, "spatial": 60, "temporal": 60}
-    for name in ("right", *CONTRASTS):
+    assert {name: words[name]["samples"] for name in words} == QUESTIONS
+    for name in ("right", CROWD, *CONTRASTS):
         assert words[name]["j"] == words[name]["f"] == words[name]["j&f_visible"] == 1
-    assert words[WRONG]["j&f"] == 0 and words[WRONG]["empty_share"] == 1
+        assert words[name]["not_taken_share"] is None
+    for name in (WRONG, *WRITTEN):
+        assert words[name]["j&f"] == 0 and words[name]["empty_share"] == words[name]["not_taken_share"] == 1
     assert words["temporal"]["frames"] == 2 * words["spatial"]["frames"] == 60 * 2 * FRAMES
     # The whole is that of the right sentences; each kind stands on its own.
     assert found["scores"]["samples"] == 90 and found["scores"]["j&f"] == 1
     assert {kind: each["samples"] for kind, each in found["by"]["kind"].items()} == dict.fromkeys(
         ("noun", "attribute", "action"), 30
     )
-    assert len((tmp_path / "per_sample.csv").read_text().splitlines()) == 301
+    assert len((tmp_path / "per_sample.csv").read_text().splitlines()) == 1 + sum(QUESTIONS.values())
     # No wrong sentence is among the failures, though its score is the lowest.
     assert [WRONG in path.name for path in (tmp_path / "failures").iterdir()] == [False]
     text = (tmp_path / "results.md").read_text()
-    assert "| a wrong sentence (lower is better) | 90 | 0.00 | 0.00 | 0.00 | 0.00 | 100.00 |" in text
+    assert "| a wrong sentence (lower is better) | 90 | 0.00 | 0.00 | 0.00 | 0.00 | 100.00 | 100.00 |" in text
+    assert "| wrong: near kin | 90 | 0.00 |" in text
 
 
 def test_who_is_deaf_is_found_out(checkpoint: Path, root: Path, tmp_path: Path) -> None:
     words = scored(checkpoint, root, tmp_path, deaf)["words"]
-    assert words["right"]["j&f"] == 1 and words[WRONG]["j&f"] == 1 and words[WRONG]["empty_share"] == 0
+    assert words["right"]["j&f"] == words[CROWD]["j&f"] == 1
+    for name in (WRONG, *WRITTEN):
+        assert words[name]["j&f"] == 1 and words[name]["empty_share"] == words[name]["not_taken_share"] == 0
     assert words["spatial"]["j"] < 0.7
     assert words["temporal"]["j"] < 0.6 and words["temporal"]["j&f_visible"] == 1
+
+
+def beside(pixels: Pixels, _: str) -> Mask:
+    """The lowest row of the thing, and all that is not it."""
+    thing = things_in(pixels)
+    mask: Mask = ~thing
+    mask[np.flatnonzero(thing.any(axis=1))[-1:]] = True
+    return mask
+
+
+def test_an_object_is_left_alone_though_the_mask_is_not_empty(checkpoint: Path, root: Path, tmp_path: Path) -> None:
+    words = scored(checkpoint, root, tmp_path, beside, ())["words"]
+    for name in (WRONG, *WRITTEN):
+        assert words[name]["empty_share"] == 0 and words[name]["not_taken_share"] == 1 and 0 < words[name]["j"] < 0.25
 
 
 def test_who_says_nothing_gains_what_is_empty(checkpoint: Path, root: Path, tmp_path: Path) -> None:
@@ -123,7 +160,7 @@ def test_who_says_nothing_gains_what_is_empty(checkpoint: Path, root: Path, tmp_
 
 def test_contrasts_can_be_added_to_a_finished_run(checkpoint: Path, root: Path, tmp_path: Path) -> None:
     first = scored(checkpoint, root, tmp_path / "run", listening, ())
-    assert list(first["words"]) == ["right", WRONG]
+    assert list(first["words"]) == ["right", CROWD, WRONG, *WRITTEN]
     more = scored(checkpoint, root, tmp_path / "run", silent, ("spatial",))  # what was answered is not asked again
     assert more["words"]["right"] == first["words"]["right"] and more["words"]["spatial"]["j"] < 0.1
 
@@ -150,7 +187,7 @@ def test_questions_are_fixed_and_never_share_a_class(root: Path) -> None:
     no_class_is_shared(contrasted)
     again = ContrastedDataset(dataset, CONTRASTS[::-1])
     assert set(contrasted.samples()) == set(again.samples())
-    assert len({info.key for info in contrasted.samples()}) == 300
+    assert len({info.key for info in contrasted.samples()}) == sum(QUESTIONS.values())
     # By lot, but the same lot for everybody: figures of two versions can be compared.
     wrong = {info.key: info.expression for info in contrasted.samples() if info.kind == WRONG}
     assert wrong["bear/noun/wrong"] == "the man on a scooter"

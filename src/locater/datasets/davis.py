@@ -3,6 +3,10 @@
 Perazzi et al., "A Benchmark Dataset and Evaluation Methodology for Video Object Segmentation", CVPR 2016. It has no
 sentences; `davis_sentences.tsv` holds ours: a noun, an attribute and an action for each of the 30 train sequences, and
 the classes of what can be seen in it. Its mask joins a rider and what is ridden, so a sentence describes that whole.
+
+Two files make it harder. `davis_wrong_sentences.tsv` names what a sequence does not show: something else altogether
+(`far`), near kin of its object (`kin`, "the cow" where a dog runs), or the object's own noun with what is only true of
+its look-alike (`attribute`). `davis_crowd_sentences.tsv` tells the object from its look-alikes, where it has any.
 """
 
 import csv
@@ -46,6 +50,17 @@ def described_sequences() -> Mapping[str, DescribedSequence]:
     }
 
 
+@cache
+def further_sentences(file: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """A file's sentences by sequence and kind, in its order."""
+    text = (resources.files("locater.datasets") / file).read_text("utf-8")
+    sentences: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in described_sequences()}
+    for row in csv.DictReader(text.splitlines(), delimiter="\t"):
+        of_kind = sentences[row["sequence"]]
+        of_kind[row["kind"]] = (*of_kind.get(row["kind"], ()), row["sentence"])
+    return sentences
+
+
 class DavisSentences:
     """One question a sentence, key `<sequence>/<kind>`; every frame has its mask."""
 
@@ -79,6 +94,14 @@ class DavisSentences:
     def classes_in(self, video: str) -> frozenset[str]:
         """The classes of all that is visible in a sequence."""
         return described_sequences()[video].classes
+
+    def wrong_sentences(self, video: str) -> Mapping[str, Sequence[str]]:
+        """Sentences for which nothing of a sequence's object may be marked, by kind: far, kin, attribute."""
+        return further_sentences("davis_wrong_sentences.tsv")[video]
+
+    def crowd_sentences(self, video: str) -> Sequence[str]:
+        """Right sentences that tell a sequence's object from its look-alikes; none where it has no look-alike."""
+        return further_sentences("davis_crowd_sentences.tsv")[video].get("crowd", ())
 
     def _frames(self, video: str) -> PictureSequence:
         paths = pictures_in(self._picture_root / video)

@@ -1,32 +1,42 @@
 """Right sentences, wrong ones and joined pairs, each scored alone: whether the words decide what is marked."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from locater.evaluation.metrics.exact_mean import mean
 from locater.evaluation.metrics.sample_score import SampleScore
-from locater.evaluation.metrics.summary import summarise
-from locater.evaluation.run.contrasts import CONTRASTS, WRONG
+from locater.evaluation.metrics.summary import Scores, summarise
+from locater.evaluation.run.contrasts import CONTRASTS, CROWD, WRITTEN, WRONG
 
 RIGHT = "right"
+TAKEN = 0.25  # mean IoU from which a wrong sentence has taken the object
+_WRONG_KINDS = (WRONG, *WRITTEN)
 
 
 def rightly_asked(samples: Sequence[SampleScore]) -> list[SampleScore]:
-    """The answers to right sentences about single videos: what the scores as a whole are made of."""
-    return [sample for sample in samples if sample.info.kind not in (WRONG, *CONTRASTS)]
+    """The answers to a dataset's own sentences about single videos: what the scores as a whole are made of."""
+    return [sample for sample in samples if sample.info.kind not in (CROWD, *_WRONG_KINDS, *CONTRASTS)]
 
 
 def answerable(samples: Sequence[SampleScore]) -> list[SampleScore]:
     """The answers that should be good; a wrong sentence's should not."""
-    return [sample for sample in samples if sample.info.kind != WRONG]
+    return [sample for sample in samples if sample.info.kind not in _WRONG_KINDS]
 
 
-def words_results(samples: Sequence[SampleScore]) -> dict[str, Any]:
-    """Every score of each group there is, with `j&f_visible` and `empty_share` beside them."""
+def words_results(samples: Sequence[SampleScore]) -> dict[str, Scores]:
+    """Every score of each group there is, with `j&f_visible` and `empty_share` beside them.
+
+    A wrong sentence's group has `not_taken_share` too: how often the object that it does not mean is left alone.
+    """
     groups = {RIGHT: rightly_asked(samples)}
-    groups |= {kind: [sample for sample in samples if sample.info.kind == kind] for kind in (WRONG, *CONTRASTS)}
+    kinds = (CROWD, *_WRONG_KINDS, *CONTRASTS)
+    groups |= {kind: [sample for sample in samples if sample.info.kind == kind] for kind in kinds}
     return {
-        name: {**summarise(group), "j&f_visible": _visible_j_and_f(group), "empty_share": _empty_share(group)}
+        name: {
+            **summarise(group),
+            "j&f_visible": _visible_j_and_f(group),
+            "empty_share": _empty_share(group),
+            "not_taken_share": _not_taken_share(group) if name in _WRONG_KINDS else None,
+        }
         for name, group in groups.items()
         if group
     }
@@ -46,3 +56,8 @@ def _visible_j_and_f(samples: Sequence[SampleScore]) -> float | None:
 def _empty_share(samples: Sequence[SampleScore]) -> float | None:
     """The share of annotated frames in which nothing is marked."""
     return mean([float(frame.counts.predicted_area == 0) for sample in samples for frame in sample.frames])
+
+
+def _not_taken_share(samples: Sequence[SampleScore]) -> float | None:
+    """The share of questions whose masks have little in common with the object, whatever else they mark."""
+    return mean([float(sample.j < TAKEN) for sample in samples if sample.j is not None])

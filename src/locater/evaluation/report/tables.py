@@ -46,7 +46,11 @@ _GROUP_TITLES = {
 }
 _WORDS_TITLES = {
     "right": "the right sentence",
+    "crowd": "a right sentence that tells look-alikes apart",
     "wrong": "a wrong sentence (lower is better)",
+    "wrong_far": "wrong: another kind of thing",
+    "wrong_kin": "wrong: near kin",
+    "wrong_attribute": "wrong: a look-alike's attribute",
     "spatial": "two videos side by side",
     "temporal": "two videos one after the other",
 }
@@ -152,7 +156,14 @@ def as_markdown(found: Mapping[str, Any]) -> str:
 
 
 def _words_table(words: Mapping[str, Scores]) -> str:
-    columns = {"j": "J", "f": "F", "j&f": "J&F", "j&f_visible": "J&F where visible", "empty_share": "empty masks"}
+    columns = {
+        "j": "J",
+        "f": "F",
+        "j&f": "J&F",
+        "j&f_visible": "J&F where visible",
+        "empty_share": "empty masks",
+        "not_taken_share": "not taken",
+    }
     rows = [
         [_WORDS_TITLES[name], str(scores["samples"]), *(percent(scores[column]) for column in columns)]
         for name, scores in words.items()

@@ -1,13 +1,15 @@
 """Questions that show whether the words decide: sentences that are wrong for a video, and two videos joined as one.
 
 A network that marks whatever stands out scores well on videos of one thing, whatever it is asked. It is told from one
-that listens by a sentence of another video, and by two videos at once of which a sentence means one.
+that listens by a sentence of another video, and by two videos at once of which a sentence means one. A sentence of
+another video seldom names near kin, so a dataset may bring wrong sentences that were written for each of its videos.
 """
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Protocol, runtime_checkable
 
 from locater.contrast.joined import one_after_the_other, side_by_side
 from locater.datasets.annotated import ClassedDataset
@@ -16,12 +18,27 @@ from locater.errors import LocaterError
 from locater.records import Sample, SampleInfo
 
 WRONG = "wrong"
+WRITTEN = ("wrong_far", "wrong_kin", "wrong_attribute")  # apart from `attribute`, which is a kind of right sentence too
+CROWD = "crowd"
 _JOINING: Mapping[str, Callable[[SampleInfo, Sample, Sample, bool], Sample]] = {
     "spatial": side_by_side,
     "temporal": one_after_the_other,
 }
 CONTRASTS = tuple(_JOINING)
 _SEED = "0"  # fixed: two networks are asked the same
+
+
+@runtime_checkable
+class HardDataset(Protocol):
+    """A dataset with sentences that were written to be mistaken."""
+
+    def wrong_sentences(self, video: str) -> Mapping[str, Sequence[str]]:
+        """Sentences that mean nothing of a video's object, by kind: far, kin, attribute."""
+        ...
+
+    def crowd_sentences(self, video: str) -> Sequence[str]:
+        """Right sentences that tell a video's object from its look-alikes."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -32,7 +49,7 @@ class _Pair:
 
 
 class ContrastedDataset:
-    """A dataset's own questions, each beside a wrong one of its kind, then the pairs asked for.
+    """A dataset's own questions, each beside a wrong one of its kind, its hard ones, then the pairs asked for.
 
     Wrong sentences and partners come from videos that share no class with the one asked about. They are drawn by a
     hash of the names, so that they depend neither on an order nor on how many are asked.
@@ -53,11 +70,11 @@ class ContrastedDataset:
         return self._dataset.name
 
     def samples(self) -> Sequence[SampleInfo]:
-        """Video by video the right and the wrong sentences, then the pairs."""
-        wrong: dict[str, list[SampleInfo]] = {}
-        for info in self._wrong:
-            wrong.setdefault(info.video, []).append(info)
-        own = [info for video, right in self._infos.items() for info in (*right, *wrong.get(video, ()))]
+        """Video by video the right, the wrong and the hard sentences, then the pairs."""
+        added: dict[str, list[SampleInfo]] = {}
+        for info in (*self._wrong, *self._written, *self._crowd):
+            added.setdefault(info.video, []).append(info)
+        own = [info for video, right in self._infos.items() for info in (*right, *added.get(video, ()))]
         return [*own, *self._pairs]
 
     def load(self, info: SampleInfo) -> Sample:
@@ -66,8 +83,10 @@ class ContrastedDataset:
             pair = self._pairs[info]
             query, contrast = self._dataset.load(pair.query), self._dataset.load(pair.contrast)
             return _JOINING[info.kind](info, query, contrast, pair.query_first)
-        if info in self._wrong:
-            sample = self._dataset.load(self._wrong[info])
+        if info in self._crowd:
+            return replace(self._dataset.load(self._crowd[info]), info=info)
+        if info in self._wrong or info in self._written:
+            sample = self._dataset.load((self._wrong | self._written)[info])
             return replace(sample, info=info, masks=LazyMasks(lambda: _visible(sample)))
         return self._dataset.load(info)
 
@@ -85,7 +104,7 @@ class ContrastedDataset:
         return [info for other in strange for info in self._infos[other]]
 
     @cached_property
-    def _wrong(self) -> Mapping[SampleInfo, SampleInfo]:
+    def _wrong(self) -> dict[SampleInfo, SampleInfo]:
         """A wrong sentence for each right one, of the same kind."""
         wrong: dict[SampleInfo, SampleInfo] = {}
         for video, infos in self._infos.items():
@@ -96,6 +115,29 @@ class ContrastedDataset:
                     sentence = _drawn(others, WRONG, right.key).expression
                     wrong[replace(right, key=f"{right.key}/{WRONG}", expression=sentence, kind=WRONG)] = right
         return wrong
+
+    @cached_property
+    def _written(self) -> dict[SampleInfo, SampleInfo]:
+        """The wrong sentences that were written for each video, with one of its right ones."""
+        if not isinstance(self._dataset, HardDataset):
+            return {}
+        return {
+            _asked(infos[0], f"{WRONG}_{kind}", number, sentence): infos[0]
+            for video, infos in self._infos.items()
+            for kind, sentences in self._dataset.wrong_sentences(video).items()
+            for number, sentence in enumerate(sentences, 1)
+        }
+
+    @cached_property
+    def _crowd(self) -> dict[SampleInfo, SampleInfo]:
+        """The further right sentences of each video, with one that it has anyway."""
+        if not isinstance(self._dataset, HardDataset):
+            return {}
+        return {
+            _asked(infos[0], CROWD, number, sentence): infos[0]
+            for video, infos in self._infos.items()
+            for number, sentence in enumerate(self._dataset.crowd_sentences(video), 1)
+        }
 
     @cached_property
     def _pairs(self) -> Mapping[SampleInfo, _Pair]:
@@ -112,6 +154,11 @@ class ContrastedDataset:
                     info = SampleInfo(joined, joined, query.expression, contrast, object_id=query.object_id)
                     pairs[info] = _Pair(query, other, place == "first")
         return pairs
+
+
+def _asked(right: SampleInfo, kind: str, number: int, sentence: str) -> SampleInfo:
+    """Another question about the same object."""
+    return replace(right, key=f"{right.video}/{kind}/{number}", expression=sentence, kind=kind)
 
 
 def _drawn(infos: Sequence[SampleInfo], *names: str) -> SampleInfo:
