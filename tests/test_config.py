@@ -49,7 +49,7 @@ def test_every_preset_is_valid_and_described(name: str) -> None:
     ("changes", "told"),
     [
         ({"visul": {}}, "'visul' is no known setting; known here are decoder, fusion"),
-        ({"memory": {"heds": 2}}, "known here are read_mlp, motion_targets, global_ratio, heads"),
+        ({"memory": {"heds": 2}}, "known here are global_ratio, heads, interval"),
         ({"visual": {"dpth": 2}}, "known here are depth, heads"),
         ({"memory": {"heads": "2"}}, "memory.heads"),
         ({"memory": {"write": "papr"}}, "'paper', 'sum' or 'compete'"),
@@ -87,6 +87,14 @@ def test_a_stage_differs_from_the_preset_and_the_users_changes_win() -> None:
 def test_every_preset_trains() -> None:
     for name in preset_names():
         assert training_stages(name)
+
+
+def test_the_paper_is_trained_as_its_section_3_3_says() -> None:
+    (training,) = training_stages("paper")
+    assert training.auxiliary_weight == 0.4  # lambda of Eq. 12
+    assert (training.optimizer, training.learning_rate, training.weight_decay) == ("adam", 4e-5, 1e-4)
+    assert (training.power, training.batch_size, training.epochs, training.flip) == (0.9, 32, 30, 0.5)
+    assert (training.clip_frames, training.dice_weight, training.layer_decay) == (8, 0.0, 1.0)
 
 
 def test_a_bare_no_is_the_precision_of_that_name() -> None:
