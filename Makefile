@@ -15,7 +15,7 @@ test: .venv/installed-dev
 
 # Bugs put in one at a time: each must make a test fail.
 mutants: .venv/installed-dev
-	$(BIN)/python -m tests.mutants
+	$(BIN)/python -m tests.mutants --jobs 2
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -3,7 +3,7 @@
 from tests.mutants.record import Mutant
 
 LAYOUTS = "datasets/test_datasets_layouts.py::test_layout_is_read_to_the_exact_masks"
-SCENES = "worlds/test_shapes_scenes.py"
+CLOSE = "worlds/test_claims.py::test_what_is_too_close_to_call_is_neither_meant_alone_nor_absent"
 
 DATA = (
     Mutant(
@@ -43,7 +43,10 @@ DATA = (
         file="datasets/a2d.py",
         old="[int(parts[2]) - 1] = MaskFile",
         new="[int(parts[2])] = MaskFile",
-        tests=(LAYOUTS,),
+        tests=(
+            "datasets/test_datasets_layouts.py::"
+            "test_a2d_test_masks_come_from_the_coco_file_where_the_official_ones_are_absent",
+        ),
         why="So does the file of its test masks.",
     ),
     Mutant(
@@ -75,7 +78,7 @@ DATA = (
         file="worlds/claims.py",
         old="np.count_nonzero(verdict != -1) == 1",
         new="np.count_nonzero(verdict == 1) == 1",
-        tests=("worlds/test_claims.py", SCENES),
+        tests=(CLOSE,),
         why="A sentence that may mean two objects asks for neither.",
     ),
     Mutant(
@@ -83,7 +86,7 @@ DATA = (
         file="worlds/claims.py",
         old="bool((verdict == -1).all())",
         new="bool((verdict != 1).all())",
-        tests=("worlds/test_claims.py", SCENES),
+        tests=(CLOSE,),
         why="An empty mask is right only where clearly nothing is meant.",
     ),
     Mutant(
@@ -91,7 +94,7 @@ DATA = (
         file="worlds/shapes/looks.py",
         old="self._other_pairs = ALL_PAIRS if is_held_out else SEEN_PAIRS",
         new="self._other_pairs = ALL_PAIRS",
-        tests=(f"{SCENES}::test_held_out_pairs_appear_in_their_split_alone",),
+        tests=("worlds/test_shapes_scenes.py::test_held_out_pairs_appear_in_their_split_alone",),
         why="What is held out must not be seen in training, not even as a distractor.",
     ),
     Mutant(

@@ -135,7 +135,7 @@ MODEL = (
         file="model/memory.py",
         old="F.adaptive_avg_pool2d(soft_mask",
         new="F.adaptive_max_pool2d(soft_mask",
-        tests=("model/test_memory.py",),
+        tests=("model/test_memory.py::test_mask_embedding_pools_a_fine_mask_to_the_patch_grid",),
         why="One sure pixel would mark a whole patch.",
     ),
     Mutant(

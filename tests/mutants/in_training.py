@@ -102,7 +102,10 @@ TRAINING = (
         file="training/resume.py",
         old="    _restore_random_state(tensors)\n    _restore(",
         new="    _restore(",
-        tests=("training/test_resume.py",),
+        tests=(
+            "training/test_resume.py",
+            "training/test_trainer.py::test_an_interrupted_run_draws_the_same_random_numbers",
+        ),
         why="A resumed run would drop other paths and forget other words than the one that was not interrupted.",
     ),
     Mutant(
