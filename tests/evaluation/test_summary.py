@@ -74,8 +74,8 @@ def test_an_overlap_exactly_at_a_threshold_is_at_it_and_not_above_it() -> None:
 
 
 def test_precision_is_averaged_over_ten_thresholds_and_not_those_that_are_printed() -> None:
-    scores = summarise([question("a", [counts(14, 25, 14)])])  # 0.56: above 0.5 and 0.55
-    assert scores["map_of_precisions"] == scores["map_of_precisions_or_equal"] == 0.2
+    scores = summarise([question("a", [counts(53, 100, 53)])])  # above 0.5, the first of ten and of five
+    assert scores["map_of_precisions"] == scores["map_of_precisions_or_equal"] == 0.1
 
 
 def test_j_and_f_is_the_mean_of_the_two_over_frames_and_then_over_questions() -> None:
