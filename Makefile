@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test
+.PHONY: demo test mutants
 demo: .venv/installed
 	$(BIN)/python -m locater demo --out demo
 
@@ -12,6 +12,10 @@ test: .venv/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2 --durations=8
+
+# Bugs put in one at a time: each must make a test fail.
+mutants: .venv/installed-dev
+	$(BIN)/python -m tests.mutants --jobs 2
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

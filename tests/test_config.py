@@ -89,6 +89,14 @@ def test_every_preset_trains() -> None:
         assert training_stages(name)
 
 
+def test_the_paper_is_trained_as_its_section_3_3_says() -> None:
+    (training,) = training_stages("paper")
+    assert training.auxiliary_weight == 0.4  # lambda of Eq. 12
+    assert (training.optimizer, training.learning_rate, training.weight_decay) == ("adam", 4e-5, 1e-4)
+    assert (training.power, training.batch_size, training.epochs, training.flip) == (0.9, 32, 30, 0.5)
+    assert (training.clip_frames, training.dice_weight, training.layer_decay) == (8, 0.0, 1.0)
+
+
 def test_a_bare_no_is_the_precision_of_that_name() -> None:
     assert training_stages("shapes", parse_changes(["training.precision=no"]))[0].precision == "no"
 

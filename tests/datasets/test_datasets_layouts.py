@@ -17,6 +17,7 @@ from locater.datasets.catalog import CATALOG, dataset_names, open_dataset
 from locater.datasets.inspect.check import check_dataset
 from locater.datasets.reading.lazy import LazySource
 from locater.errors import LocaterError
+from locater.io import rle
 from locater.io.extras import data_library
 from locater.records import SampleInfo
 from tests.support.making_datasets import (
@@ -121,6 +122,20 @@ def test_a2d_split_lists_stand_in_for_the_csv(tmp_path: Path) -> None:
     write_lines(tmp_path / "a2d_test_737.txt", "two", "one")
     dataset = open_dataset("a2d-sentences", tmp_path, "test")
     assert_reads(dataset, {key: truth[key] for key in ("two/0", "two/1", "one/0")})
+
+
+def test_a2d_test_masks_come_from_the_coco_file_where_the_official_ones_are_absent(tmp_path: Path) -> None:
+    truth = {key: masks for key, masks in make_a2d(tmp_path).items() if not key.startswith("train")}
+    shutil.rmtree(tmp_path / "text_annotations/a2d_annotation_with_instances")
+    annotations = []
+    for key, masks in truth.items():
+        video, _, instance = key.partition("/")
+        for index, mask in masks.items():
+            runs = {"size": [HEIGHT, WIDTH], "counts": rle.encode(mask).decode("ascii")}
+            name = f"v_{video}_f_{index + 1}_i_{instance}"  # its frames are numbered from 1
+            annotations.append({"image_id": name, "segmentation": runs})
+    write_json(tmp_path / "a2d_sentences_test_annotations_in_coco_format.json", {"annotations": annotations})
+    assert_reads(open_dataset("a2d-sentences", tmp_path, "test"), truth)
 
 
 def test_jhmdb_fixed_frames(tmp_path: Path) -> None:

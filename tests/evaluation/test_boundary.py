@@ -81,6 +81,43 @@ def test_any_small_masks_agree_with_the_definition(pair: tuple[Mask, Mask]) -> N
     assert counts.boundary_f == pytest.approx(slow_f(ours, theirs, one.shape), abs=1e-12)
 
 
+def dilated(points: npt.NDArray[np.int64], shape: tuple[int, int], radius: int) -> Mask:
+    """Every pixel of a picture that a disk around one of the points covers."""
+    found = np.zeros(shape, np.bool_)
+    for y in range(-radius, radius + 1):
+        for x in range(-radius, radius + 1):
+            if y * y + x * x <= radius * radius:
+                moved = points + np.array([y, x])
+                inside = ((moved >= 0) & (moved < shape)).all(1)
+                found[tuple(moved[inside].T)] = True
+    return found
+
+
+def made_object(shape: tuple[int, int], seed: int) -> Mask:
+    """A body with an uneven edge, about the same for every seed."""
+    generator = np.random.default_rng(seed)
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    dy, dx = y - shape[0] * 0.5 - generator.normal(0, 3), x - shape[1] * 0.45 - generator.normal(0, 3)
+    angle = np.arctan2(dy, dx)
+    edge = sum(generator.normal(0, 0.05) * np.sin(k * angle + generator.uniform(0, 7)) for k in range(2, 12))
+    body: Mask = np.hypot(dy, dx) < shape[0] * 0.3 * (1 + edge)
+    return body
+
+
+@pytest.mark.parametrize(("shape", "radius"), [((480, 854), 8), ((480, 910), 9), ((360, 640), 6)])
+def test_videos_of_real_size_agree_with_the_definition(shape: tuple[int, int], radius: int) -> None:
+    """Small masks have a tolerance of one pixel, in which 0.008 is 0.01 and a disk is a diamond."""
+    assert radius == math.ceil(0.008 * math.hypot(*shape))
+    predicted, truth = made_object(shape, 0), made_object(shape, 1)
+    counts = compare(PackedMask.of(predicted), PackedMask.of(truth))
+    ours, theirs = array_boundary(predicted), array_boundary(truth)
+    assert (counts.predicted_boundary, counts.truth_boundary) == (len(ours), len(theirs))
+    assert counts.predicted_matched == dilated(theirs, shape, radius)[tuple(ours.T)].sum()
+    assert counts.truth_matched == dilated(ours, shape, radius)[tuple(theirs.T)].sum()
+    assert 0.1 < counts.predicted_matched / len(ours) < 0.9  # as many points near as far
+    assert counts.boundary_f == pytest.approx(slow_f(ours, theirs, shape), abs=1e-12)
+
+
 def test_what_has_no_boundary() -> None:
     full, empty, some = np.ones((40, 60), np.bool_), np.zeros((40, 60), np.bool_), np.zeros((40, 60), np.bool_)
     some[10:20, 10:20] = True

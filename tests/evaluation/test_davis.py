@@ -90,6 +90,19 @@ def test_semi_supervised_leaves_out_the_first_and_the_last_frame(tmp_path: Path)
     assert found["fixed"]["j"] == pytest.approx(0.8) == found["unsupervised"]["j"]
 
 
+def test_every_object_of_all_videos_weighs_the_same(tmp_path: Path) -> None:
+    """The mean is over frames, then over objects; a video of three objects has three times the weight of one."""
+    for name, count, missing in (("many", 3, 0), ("one", 1, 4)):
+        found = objects(count=count)
+        for numbers in found[:missing]:
+            numbers[:] = 0
+        write(tmp_path / "found", name, found)
+        write(tmp_path / "truth", name, objects(count=count))
+    modes = score(tmp_path / "found", tmp_path / "truth", "davis").results["modes"]
+    for mode in ("unsupervised", "fixed"):
+        assert modes[mode]["objects"] == 4 and modes[mode]["j"] == pytest.approx((3 * 1 + 1 / 5) / 4)
+
+
 def test_void_pixels_are_left_out_with_free_identities_as_in_the_toolkit(tmp_path: Path) -> None:
     truth, predicted = objects(), objects()
     for one, other in zip(predicted, truth, strict=True):

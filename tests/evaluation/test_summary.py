@@ -73,6 +73,23 @@ def test_an_overlap_exactly_at_a_threshold_is_at_it_and_not_above_it() -> None:
     assert scores["map_of_precisions_or_equal"] == pytest.approx((3 * 2 + 7) / 20)
 
 
+def test_precision_is_averaged_over_ten_thresholds_and_not_those_that_are_printed() -> None:
+    scores = summarise([question("a", [counts(53, 100, 53)])])  # above 0.5, the first of ten and of five
+    assert scores["map_of_precisions"] == scores["map_of_precisions_or_equal"] == 0.1
+
+
+def test_j_and_f_is_the_mean_of_the_two_over_frames_and_then_over_questions() -> None:
+    halved = FrameCounts(10, 20, 10, 8, 8, 8, 4)  # J 1/2; F of P 1 and R 1/2: 2/3
+    missed, right = FrameCounts(10, 10, 0, 8, 8, 0, 0), FrameCounts(10, 10, 10, 8, 8, 8, 8)
+    first, second = question("a", [halved, missed]), question("b", [right])
+    assert first.j == 1 / 4 and first.f == pytest.approx(1 / 3)
+    assert first.j_and_f == pytest.approx((1 / 4 + 1 / 3) / 2)
+    scores = summarise([first, second])
+    assert scores["j"] == 5 / 8 and scores["f"] == pytest.approx(2 / 3)
+    assert scores["j&f"] == pytest.approx((5 / 8 + 2 / 3) / 2)
+    assert scores["miou"] == 1 / 2  # a unit of it is a frame
+
+
 def test_two_empty_masks_agree_and_count_as_presence() -> None:
     scores = summarise([question("a", [counts(0, 0, 0), counts(4, 0, 0)])])
     assert scores["miou"] == 0.5 and scores["oiou"] == 0 and scores["presence_accuracy"] == 0.5

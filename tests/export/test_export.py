@@ -12,6 +12,7 @@ import numpy.typing as npt
 import onnxruntime
 import pytest
 import torch
+from torch import Tensor
 from typer.testing import CliRunner
 
 from locater.cli import app as cli
@@ -110,6 +111,38 @@ def assert_same_masks(
         np.testing.assert_allclose(soft, result.soft_masks, atol=1e-3)
         is_clear = np.abs(soft - 0.5) > 1e-3
         assert np.array_equal((soft > 0.5)[is_clear], result.masks[is_clear])
+
+
+@torch.no_grad()
+def test_the_graphs_one_after_another_are_the_network() -> None:
+    """Before any tracing: what is exported computes the masks that training and inference compute."""
+    model = small({}).eval()
+    graphs = {graph.name: graph for graph in graphs_of(model)}
+
+    def run(name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        found = graphs[name](*(tensors[each] for each in graphs[name].inputs))
+        return dict(zip(graphs[name].outputs, found if isinstance(found, tuple) else (found,), strict=True))
+
+    torch.manual_seed(0)
+    frames, times = torch.rand(1, 4, 3, 32, 32), torch.rand(1, 4, 2)
+    tokens = model.read(SENTENCES)
+    words = run("text", {"numbers": tokens.numbers, "word_of_token": tokens.word_of_token})
+    seen = run("visual", {"frames": frames[0]})
+    fused = run("fuse", {**seen, **words, "times": times[0]})
+    shots = [
+        {name: values[:, t] for name, values in fused.items()}
+        | {name: maps[[t]] for name, maps in seen.items() if name.startswith("early_")}
+        for t in range(4)
+    ]
+    global_cells, local_cells = model.memory.initial_state(len(SENTENCES))
+    for shot in shots[::2]:
+        global_cells = run("write_global", {**shot, "global_cells": global_cells})["global_cells_after"]
+    expected = model(frames, times, frames[:, ::2], times[:, ::2], tokens)
+    for t, shot in enumerate(shots):
+        found = run("step", {**shot, **words, "global_cells": global_cells, "local_cells": local_cells})
+        local_cells = found["local_cells_after"]
+        torch.testing.assert_close(found["logits"], expected.logits[:, t], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(found["word_attention"], expected.word_attention[:, t], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from locater.model.visual.encoder import VisualEncoder
 from locater.records import FrameResult, VideoState, VisualFeatures
 from locater.video.mp4 import Mp4File
 from locater.video.reader import open_source
+from locater.video.transforms import frame_times, frames_to_tensor
 
 WORDS = ["a", "dog", "left", "on", "right", "the"]
 DOG, OTHER = "the dog on the left", "a dog on the right"
@@ -129,6 +130,30 @@ def test_file_mode_knows_the_end_and_live_mode_cannot(segmenter: Segmenter, vide
     live = [softs(segmenter.segment(v, DOG, soft=True, mode="live"))[:8] for v in (video, other_end)]
     assert not np.array_equal(file[0], file[1])
     assert np.array_equal(live[0], live[1])
+
+
+@pytest.mark.parametrize("chunk_frames", [3, 64])
+@torch.no_grad()
+def test_every_nth_frame_is_in_the_global_memory_and_no_other(
+    segmenter: Segmenter, video: npt.NDArray[np.uint8], chunk_frames: int
+) -> None:
+    """In file mode those of the whole video before the first mask; live, those that have been seen by then."""
+    model = segmenter.model
+    words = model.text(model.read([DOG]))
+    source = open_source(video, 10)
+    frames = list(source.frames())
+    shots = frames_to_tensor([frame.pixels for frame in frames], (64, 64))[None]
+
+    def remembered(places: range, duration: float | None) -> Tensor:
+        features = model.fuse(model.visual(shots), frame_times(frames, duration)[None], words)
+        return model.write_global(features.positioned[:, list(places)], model.initial_state(words)).global_cells
+
+    for mode in ("file", "live"):
+        results = segmenter.segment(video, DOG, mode=mode, chunk_frames=chunk_frames, frames_per_second=10)
+        for result in results:
+            last = 20 if mode == "file" else result.frame.index
+            expected = remembered(range(0, last + 1, 4), source.info.duration if mode == "file" else None)
+            torch.testing.assert_close(result.state.global_cells, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_the_state_has_the_same_bytes_after_8_and_5000_frames(segmenter: Segmenter) -> None:

@@ -112,9 +112,13 @@ def test_what_padding_holds_changes_nothing(kind: str) -> None:
     torch.testing.assert_close(fusion(patches, words_of(other, [3]))[-1], ours, rtol=1e-6, atol=1e-6)
 
 
-def test_auxiliary_heads_give_one_mask_a_module() -> None:
+def test_auxiliary_heads_give_each_module_a_mask_of_its_own() -> None:
     heads = AuxiliaryHeads(16, modules=3)
-    assert heads([torch.randn(2, 4, 6, 16) for _ in range(3)]).shape == (3, 2, 4, 6)
+    outputs = [torch.randn(2, 4, 6, 16) for _ in range(3)]
+    masks = heads(outputs)
+    assert masks.shape == (3, 2, 4, 6)
+    for k, (head, output) in enumerate(zip(heads.heads, outputs, strict=True)):
+        torch.testing.assert_close(masks[k], head(output).squeeze(-1))
 
 
 def test_v_has_no_part_that_all_patches_share() -> None:

@@ -1,11 +1,15 @@
 """The network, whole."""
 
+import math
+
 import pytest
 import torch
+from torch import Tensor
 
 from locater.config import preset
 from locater.model.build import build
 from locater.model.locater import Locater
+from locater.model.memory import WriteController
 
 VOCABULARY = ["a", "dog", "left", "on", "the"]
 
@@ -150,6 +154,50 @@ def test_the_mask_feeds_back_into_the_local_memory() -> None:
     assert writes
     empty, full = (model.memory.write_local(writes, 0, torch.full((1, 8, 8), v), (8, 8), cells) for v in (0.0, 1.0))
     assert (empty - full).abs().max() > 1e-4
+
+
+def literal_write(write: WriteController, values: Tensor, mask: tuple[Tensor, Tensor] | None, cells: Tensor) -> Tensor:
+    """Eq. 5, and with the embedded mask and its weight Eq. 6: every cell with every patch, then their mean."""
+    seen = [] if mask is None else [mask]
+    pooled = cells.mean(1, keepdim=True).expand_as(values)
+    parts = [(values, write.from_values.weight), *seen, (pooled, write.from_summary.weight)]
+    c = torch.cat([part for part, _ in parts], dim=-1) @ torch.cat([weight for _, weight in parts], dim=1).T
+    o = torch.einsum("bpd,de,bne->bnp", c, write.gate.weight.T, cells).sigmoid()[..., None]
+    return (o * c[:, None] + (1 - o) * cells[:, :, None]).mean(2)
+
+
+@torch.no_grad()
+def test_a_clip_is_the_papers_equations_one_after_another() -> None:
+    """Eq. 5 to 11 as printed, by the loop that trains and segments: each frame's own soft mask is written with it."""
+    paper = {"write": "paper", "heads": 1, "time_embedding": False, "place_embedding": False, "local_ratio": 0.75}
+    model = tiny(memory=paper, fusion={"centre": False}, decoder={"upsampling": "bilinear"}).double()
+    memory, query = model.memory, model.decoder.query
+    assert memory.global_write and memory.local_write and memory.from_mask and memory.mask_embedding
+    for parameter in memory.parameters():  # cells, gates and masks that start small would hide a wrong part
+        parameter.add_(0.3 * torch.randn_like(parameter))
+    frames, times = (x.double() for x in clip(3))
+    words = model.text(model.read(["the dog on the left", "a dog"]))
+    features = model.fuse(model.visual(frames), times, words)
+    state = model.write_global(features.positioned[:, ::2], model.initial_state(words))
+    m_global, m_local = memory.initial_state(2)
+    for t in (0, 2):
+        m_global = literal_write(memory.global_write, features.values[:, t], None, m_global)
+    torch.testing.assert_close(state.global_cells, m_global, rtol=1e-9, atol=1e-9)
+    predictions, states = model.decode_clip(features, words, state)
+    for t in range(3):
+        v = features.values[:, t]
+        read = [(v @ cells.mT / math.sqrt(v.shape[-1])).softmax(-1) @ cells for cells in (m_global, m_local)]  # Eq. 7
+        g = v + sum(read)  # Eq. 8
+        z = torch.cat([v.mean(1), m_global.mean(1), m_local.mean(1)], dim=-1)  # Eq. 9
+        logits = (query.from_words(words.features) @ query.from_context(z)[..., None]).squeeze(-1)
+        attention = logits.masked_fill(words.is_padding, -torch.inf).softmax(-1)  # Eq. 10
+        q = (attention[..., None] * words.features).sum(1)
+        mask = (g @ q[..., None]).view(2, 8, 8)  # Eq. 11, before its sigmoid
+        torch.testing.assert_close(predictions[t].word_attention, attention, rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(predictions[t].logits, mask, rtol=1e-9, atol=1e-9)
+        s = memory.mask_embedding.layers(mask.sigmoid()[:, None]).flatten(2).mT
+        m_local = literal_write(memory.local_write, v, (s, memory.from_mask.weight), m_local)  # Eq. 6
+        torch.testing.assert_close(states[t].local_cells, m_local, rtol=1e-9, atol=1e-9)
 
 
 def test_the_head_of_doings_answers_training_alone_and_learns_through_the_memory() -> None:

@@ -178,7 +178,8 @@ def test_mask_embedding_pools_a_fine_mask_to_the_patch_grid() -> None:
     memory = LocalGlobalMemory(8, 0, 5, "compete", heads=1, time_embedding=False, place_embedding=False)
     assert memory.mask_embedding
     coarse = torch.rand(2, 3, 4)
-    fine = coarse.repeat_interleave(4, 1).repeat_interleave(4, 2)
+    # Within a patch the pixels differ: what counts is their mean.
+    fine = coarse.repeat_interleave(4, 1).repeat_interleave(4, 2) + 0.2 * torch.tensor([1.0, -1.0]).repeat(8)
     last = last_layer(memory.mask_embedding)
     torch.testing.assert_close(memory.mask_embedding(fine, (3, 4), *last), memory.mask_embedding(coarse, (3, 4), *last))
 

@@ -42,6 +42,8 @@ def test_a_mirrored_clip_has_a_mirrored_sentence() -> None:
         is_flipped = torch.equal(both.frames[row], batch.frames[row].flip(-1))
         assert is_flipped or torch.equal(both.frames[row], batch.frames[row])
         assert torch.equal(both.masks[row], batch.masks[row].flip(-1) if is_flipped else batch.masks[row])
+        remembered = batch.global_frames[row].flip(-1) if is_flipped else batch.global_frames[row]
+        assert torch.equal(both.global_frames[row], remembered)  # else the memory would hold the mirror image
         has_side = any(side in before for side in ("left", "right"))
         assert (before != after) == (is_flipped and has_side)
         changed += is_flipped

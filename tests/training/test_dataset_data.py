@@ -15,6 +15,7 @@ from locater.training.command import train_preset
 from locater.training.data.batches import training_plans
 from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.sources import open_data
+from locater.training.trainer import total_steps
 from tests.support.making_datasets import Truth, make_a2d, make_folder, make_refer_youtube_vos
 
 CONFIG = TrainingConfig(batch_size=2, clip_frames=3, global_frames=2, clip_strides=(1, 2))
@@ -69,6 +70,18 @@ def test_an_epoch_has_every_sentence_once_in_an_order_of_the_seeds(tmp_path: Pat
     again = [plan.expressions for plan in training_plans(data, CONFIG, 0, 3, 1, 0, 1, 0)]
     whole = [plan.expressions for plan in training_plans(data, CONFIG, 0, 3, 0, 0, 1, 0)]
     assert again == whole[1:]
+
+
+def test_every_epoch_has_every_sentence_in_an_order_of_its_own(tmp_path: Path) -> None:
+    make_a2d(tmp_path)
+    config = CONFIG.model_copy(update={"batch_size": 1, "epochs": 8})
+    data = opened(tmp_path, config=config)
+    count, steps = data.clip_count, total_steps(config, data)
+    assert count > 1 and steps == 8 * count
+    said = [plan.expressions[0] for plan in training_plans(data, config, 0, steps, 0, 0, 1, 0)]
+    epochs = [said[first : first + count] for first in range(0, steps, count)]
+    assert all(sorted(epoch) == sorted(data.words()) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) > 1
 
 
 def test_global_frames_come_from_the_whole_video(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ import pytest
 import torch
 from PIL import Image
 
-from locater.video.transforms import frames_to_tensor, resize_soft
+from locater.records import Frame
+from locater.video.transforms import frame_times, frames_to_tensor, resize_soft
 from tests.support.making_videos import picture
 
 
@@ -40,3 +41,9 @@ def test_resize_soft_is_bilinear_without_aligned_corners() -> None:
     soft = torch.tensor([[[0.0, 1.0]]])
     assert resize_soft(soft, 1, 4)[0, 0].tolist() == pytest.approx([0, 0.25, 0.75, 1])
     assert resize_soft(torch.rand(3, 8, 8), 30, 50).shape == (3, 30, 50)
+
+
+def test_a_frames_time_is_its_seconds_and_how_much_of_the_video_is_over() -> None:
+    frames = [Frame(index, seconds, picture(index, 8, 8)) for index, seconds in enumerate((0.0, 1.5, 6.5))]
+    assert frame_times(frames, 6.0).tolist() == [[0.0, 0.0], [1.5, 0.25], [6.5, 1.0]]
+    assert frame_times(frames, None).tolist() == [[0.0, -1.0], [1.5, -1.0], [6.5, -1.0]]  # a stream's end is unknown

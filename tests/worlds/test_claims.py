@@ -93,6 +93,26 @@ def test_unknown_looks_are_never_said() -> None:
         assert "left" in sentence and set(sentence.split()) <= words
 
 
+def test_what_is_too_close_to_call_is_neither_meant_alone_nor_absent() -> None:
+    """The second dog stands a little left of the middle: nobody can say whether it is the one on the left."""
+    objects = make_scene_objects(("dog", "dog", "cat"), [(0.2, 0.5), (0.45, 0.5), (0.2, 0.2)])
+    left = Description(Looks(noun="dog"), Claim("position", "left"))
+    assert judge(left, objects).tolist() == [1, 0, -1]
+    assert not is_unique(judge(left, objects), 0)
+    assert unique_description(objects, 0, left.claim, [("noun",)]) is None
+    for index in (0, 1):
+        assert left not in true_descriptions(objects, index, "position", [("noun",)])
+    alone = make_scene_objects(("dog", "cat"), [(0.45, 0.5), (0.2, 0.2)])
+    assert judge(left, alone).tolist() == [0, -1] and not is_absent(judge(left, alone))
+    right = Description(Looks(noun="dog"), Claim("position", "right"))
+    assert judge(right, alone).tolist() == [-1, -1] and is_absent(judge(right, alone))
+    alternatives = Alternatives((), (), (), lambda _colour, _noun: True)
+    for seed in range(20):
+        absent = absent_description(Random(seed), alone, right, alternatives, change_claim=True)
+        assert absent is not None and absent.claim is not None
+        assert absent.claim.name in ("top_right", "bottom_right")  # of all others it may be true
+
+
 def test_absent_descriptions_differ_by_one_thing() -> None:
     objects = make_scene_objects(("dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.8, 0.8)])
     base = Description(Looks(noun="dog"), Claim("position", "left"))

@@ -1,0 +1,140 @@
+"""Bugs in what is learned and scored: datasets, worlds, contrast, mirrored sentences."""
+
+from tests.mutants.record import Mutant
+
+LAYOUTS = "datasets/test_datasets_layouts.py::test_layout_is_read_to_the_exact_masks"
+CLOSE = "worlds/test_claims.py::test_what_is_too_close_to_call_is_neither_meant_alone_nor_absent"
+
+DATA = (
+    Mutant(
+        name="sides-mirrored-one-way",
+        file="text/mirror.py",
+        old='"right": "left"}',
+        new='"right": "right"}',
+        tests=("text/test_mirror.py",),
+        why="Left and right are exchanged, both at once.",
+    ),
+    Mutant(
+        name="parts-of-words-mirrored",
+        file="text/mirror.py",
+        old=r'r"\b(left|right)(?=',
+        new=r'r"(left|right)(?=',
+        tests=("text/test_mirror.py",),
+        why="Bright is not bleft.",
+    ),
+    Mutant(
+        name="a2d-lies-on-its-side",
+        file="datasets/a2d.py",
+        old="masks[instances.index(instance)].T != 0",
+        new="masks[instances.index(instance)] != 0",
+        tests=(LAYOUTS,),
+        why="MATLAB wrote the masks transposed.",
+    ),
+    Mutant(
+        name="a2d-a-frame-late",
+        file="datasets/a2d.py",
+        old="int(path.stem) - 1: MaskFile",
+        new="int(path.stem): MaskFile",
+        tests=(LAYOUTS,),
+        why="A2D counts its frames from 1.",
+    ),
+    Mutant(
+        name="a2d-coco-a-frame-late",
+        file="datasets/a2d.py",
+        old="[int(parts[2]) - 1] = MaskFile",
+        new="[int(parts[2])] = MaskFile",
+        tests=(
+            "datasets/test_datasets_layouts.py::"
+            "test_a2d_test_masks_come_from_the_coco_file_where_the_official_ones_are_absent",
+        ),
+        why="So does the file of its test masks.",
+    ),
+    Mutant(
+        name="a2d-copy-kept",
+        file="datasets/a2d.py",
+        old=" and row[1] != _COPY",
+        new="",
+        tests=("datasets/test_datasets_layouts.py::test_a2d_facts",),
+        why="The field drops the instance `1 (copy)`; else there are 6,657 sentences.",
+    ),
+    Mutant(
+        name="jhmdb-a-frame-late",
+        file="datasets/jhmdb.py",
+        old="index = int(Path(picture).stem) - 1",
+        new="index = int(Path(picture).stem)",
+        tests=("datasets/test_datasets_layouts.py::test_jhmdb_fixed_frames",),
+        why="J-HMDB counts its frames from 1.",
+    ),
+    Mutant(
+        name="colours-for-object-numbers",
+        file="datasets/reading/mask_pictures.py",
+        old="return np.isin(read_numbers(path), list(numbers))",
+        new="return read_numbers(path) != 0",
+        tests=(LAYOUTS,),
+        why="A palette picture holds all objects of its frame.",
+    ),
+    Mutant(
+        name="too-close-to-call-is-unique",
+        file="worlds/claims.py",
+        old="np.count_nonzero(verdict != -1) == 1",
+        new="np.count_nonzero(verdict == 1) == 1",
+        tests=(CLOSE,),
+        why="A sentence that may mean two objects asks for neither.",
+    ),
+    Mutant(
+        name="absent-may-be-there",
+        file="worlds/claims.py",
+        old="bool((verdict == -1).all())",
+        new="bool((verdict != 1).all())",
+        tests=(CLOSE,),
+        why="An empty mask is right only where clearly nothing is meant.",
+    ),
+    Mutant(
+        name="held-out-pairs-beside-the-referent",
+        file="worlds/shapes/looks.py",
+        old="self._other_pairs = ALL_PAIRS if is_held_out else SEEN_PAIRS",
+        new="self._other_pairs = ALL_PAIRS",
+        tests=("worlds/test_shapes_scenes.py::test_held_out_pairs_appear_in_their_split_alone",),
+        why="What is held out must not be seen in training, not even as a distractor.",
+    ),
+    Mutant(
+        name="held-out-classes-in-training",
+        file="worlds/composed/pack/holdout.py",
+        old="_chance(whole[-1]) < self.percent",
+        new="_chance(noun) < self.percent",
+        tests=("worlds/composed/test_photo_masks.py::test_a_share_of_classes_is_held_out_whole_and_always_the_same",),
+        why="A class is held out whole: a beagle is not new to who knows other dogs.",
+    ),
+    Mutant(
+        name="contrast-that-is-also-true",
+        file="contrast/pairing.py",
+        old="elif any(makes_true(each, asked) for each in told):",
+        new="elif False:",
+        tests=("contrast/test_contrast_pairing.py::test_what_is_also_true_of_a_video_bars_it",),
+        why="A contrast of which the sentence is true as well contrasts nothing.",
+    ),
+    Mutant(
+        name="contrast-of-the-same-video",
+        file="contrast/pairing.py",
+        old="if video == seen.query.info.video:",
+        new="if False:",
+        tests=("contrast/test_contrast_pairing.py",),
+        why="A video joined with itself.",
+    ),
+    Mutant(
+        name="query-always-left",
+        file="contrast/joining.py",
+        old="np.concatenate(pair if self._query_first else pair[::-1], axis=1)",
+        new="np.concatenate(pair, axis=1)",
+        tests=("contrast/test_contrast_joining.py::test_side_by_side",),
+        why="The masks would lie on the other video.",
+    ),
+    Mutant(
+        name="query-mask-always-left",
+        file="contrast/joining.py",
+        old='"query": Half(0 if self._query_first else other_width, 0, width',
+        new='"query": Half(0, 0, width',
+        tests=("contrast/test_contrast_joining.py::test_side_by_side",),
+        why="The masks would lie on the other video.",
+    ),
+)

@@ -1,0 +1,167 @@
+"""Bugs in training: losses, data, schedule, averages, resuming."""
+
+from tests.mutants.record import Mutant
+
+PAPER = "test_config.py::test_the_paper_is_trained_as_its_section_3_3_says"
+LOSS = "training/test_losses.py::test_the_loss_is_eq_12_over_annotated_frames_alone"
+MIRROR = "training/test_data.py::test_a_mirrored_clip_has_a_mirrored_sentence"
+EPOCHS = "training/test_dataset_data.py::test_every_epoch_has_every_sentence_in_an_order_of_its_own"
+FROZEN = "training/test_optimizer.py::test_parts_learn_at_their_own_rates_and_frozen_ones_not_at_all"
+
+TRAINING = (
+    Mutant(
+        name="lambda-of-another-paper",
+        file="config.py",
+        old="auxiliary_weight: float = 0.4",
+        new="auxiliary_weight: float = 1.0",
+        tests=(PAPER,),
+        why="Section 3.3: lambda is 0.4.",
+    ),
+    Mutant(
+        name="learning-rate-ten-times-as-high",
+        file="config.py",
+        old="learning_rate: float = 4e-5",
+        new="learning_rate: float = 4e-4",
+        tests=(PAPER,),
+        why="Section 3.3: the rate starts at 4e-5.",
+    ),
+    Mutant(
+        name="weight-decay-of-adamw",
+        file="config.py",
+        old="weight_decay: float = 1e-4",
+        new="weight_decay: float = 1e-2",
+        tests=(PAPER,),
+        why="Section 3.3: weight decay is 1e-4.",
+    ),
+    Mutant(
+        name="probabilities-upsampled-in-the-loss",
+        file="training/losses.py",
+        old="return upsample(logits.float(), (height, width))",
+        new="return upsample(logits.float().sigmoid(), (height, width)).logit(1e-6)",
+        tests=(LOSS,),
+        why="The gradient dies where a sigmoid is sure and wrong.",
+    ),
+    Mutant(
+        name="loss-of-unannotated-frames",
+        file="training/losses.py",
+        old="share = batch.is_annotated / batch.is_annotated.sum()",
+        new="share = torch.ones_like(batch.is_annotated) / batch.is_annotated.numel()",
+        tests=(LOSS,),
+        why="Frames without a mask would teach that nothing is there.",
+    ),
+    Mutant(
+        name="global-frames-not-mirrored",
+        file="training/data/batches.py",
+        old="global_frames=torch.where(pick, batch.global_frames.flip(-1), batch.global_frames)",
+        new="global_frames=batch.global_frames",
+        tests=(MIRROR,),
+        why="The global memory would hold the mirror image of the clip.",
+    ),
+    Mutant(
+        name="sentences-not-mirrored",
+        file="training/data/batches.py",
+        old="mirror_sentence(text) if is_flipped[place // sentences] else text",
+        new="text",
+        tests=(MIRROR,),
+        why="The dog on the left is on the right of a mirrored clip.",
+    ),
+    Mutant(
+        name="training-never-mirrors",
+        file="training/trainer.py",
+        old="self.config.flip",
+        new="0.0",
+        tests=("training/test_trainer.py::test_training_mirrors_clips_as_often_as_it_is_told",),
+        why="training.flip would be a setting without effect.",
+    ),
+    Mutant(
+        name="schedule-never-applied",
+        file="training/trainer.py",
+        old='group["lr"] = full * scale',
+        new='group["lr"] = full',
+        tests=("training/test_trainer.py::test_every_step_has_the_rate_of_its_schedule",),
+        why="No warm-up and no polynomial decay, though the log says so.",
+    ),
+    Mutant(
+        name="one-epoch-only",
+        file="training/trainer.py",
+        old="config.epochs * data.clip_count",
+        new="data.clip_count",
+        tests=(EPOCHS,),
+        why="Training would end after the first of thirty epochs.",
+    ),
+    Mutant(
+        name="every-epoch-in-the-same-order",
+        file="training/data/dataset_clips.py",
+        old='Random(f"{seed}/{epoch}")',
+        new='Random(f"{seed}")',
+        tests=(EPOCHS,),
+        why="The same batches again and again.",
+    ),
+    Mutant(
+        name="resumed-with-other-random-numbers",
+        file="training/resume.py",
+        old="    _restore_random_state(tensors)\n    _restore(",
+        new="    _restore(",
+        tests=(
+            "training/test_resume.py",
+            "training/test_trainer.py::test_an_interrupted_run_draws_the_same_random_numbers",
+        ),
+        why="A resumed run would drop other paths and forget other words than the one that was not interrupted.",
+    ),
+    Mutant(
+        name="frozen-parts-learn",
+        file="training/optimizer.py",
+        old="parameter.requires_grad_(_rate_of_part(name, config) > 0)",
+        new="parameter.requires_grad_(True)",
+        tests=(FROZEN,),
+        why="A rate of 0 freezes a part.",
+    ),
+    Mutant(
+        name="frozen-statistics-move",
+        file="training/optimizer.py",
+        old='module.is_fixed = _rate_of_part(f"{name}.", config) == 0',
+        new="module.is_fixed = False",
+        tests=("training/test_optimizer.py::test_a_frozen_fusion_keeps_the_statistics_of_v",),
+        why="A frozen fusion would still change V.",
+    ),
+    Mutant(
+        name="layer-decay-upside-down",
+        file="training/optimizer.py",
+        old="depth - 1 - int(block[1]) if block",
+        new="int(block[1]) if block",
+        tests=("training/test_optimizer.py::test_pretrained_encoders_learn_slower_the_lower_the_block",),
+        why="The lowest blocks of a pretrained encoder change least.",
+    ),
+    Mutant(
+        name="gradients-not-cut",
+        file="training/trainer.py",
+        old="(self.model.parameters(), self.config.max_gradient_norm)",
+        new='(self.model.parameters(), float("inf"))',
+        tests=("training/test_trainer.py::test_a_gradient_is_cut_to_the_largest_norm",),
+        why="training.max_gradient_norm would be a setting without effect.",
+    ),
+    Mutant(
+        name="bad-gradients-taken",
+        file="training/optimizer.py",
+        old="elif not norm.isfinite():",
+        new="elif False:",
+        tests=("training/test_optimizer.py::test_gradients_that_are_no_numbers_change_nothing",),
+        why="One bad batch would end a training.",
+    ),
+    Mutant(
+        name="average-forgets",
+        file="training/moving_average.py",
+        old="share = 1 - min(self.decay, (1 + step) / (10 + step))",
+        new="share = min(self.decay, (1 + step) / (10 + step))",
+        tests=("training/test_trainer.py::test_the_average_moves_by_one_less_the_decay_and_faster_at_first",),
+        why="A decay of 0.999 keeps 999 thousandths of what was there.",
+    ),
+    Mutant(
+        name="average-not-kept",
+        file="training/trainer.py",
+        old="save_pretrained(self.trained,",
+        new="save_pretrained(self.model,",
+        tests=("training/test_trainer.py::test_the_average_follows_and_is_what_is_kept",),
+        why="What was validated is what must be saved.",
+    ),
+)
