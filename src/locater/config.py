@@ -268,6 +268,7 @@ class TrainingConfig(Settings):
     is_fine: bool = True  # False: a stage that learns from the patch grid's masks alone, in half the time
     is_refined: bool = True  # False: a stage that learns from the masks before a refiner, where there is one
     ema_decay: float = 0.0  # 0 is none
+    cached_clips: int = Field(0, ge=0)  # V of so many clips is computed once, and steps draw from it; 0: clips afresh
     flip: float = 0.5  # chance of mirroring a clip and the left and right of its sentence
     curriculum: dict[str, float] = {}  # a sentence kind enters at this fraction of training; 0 where not named
     kind_weights: dict[str, float] = {}  # how often a kind is drawn; 1 where not named
@@ -278,6 +279,15 @@ class TrainingConfig(Settings):
     save_every: int = 500  # steps between resumable states
     validate_every: int = 1000
     validation_videos: int = Field(16, ge=0)  # of each sentence kind; 0: no validation
+
+    @model_validator(mode="after")
+    def _cache_suffices(self) -> Self:
+        if self.cached_clips and (self.is_fine or self.global_frames or self.curriculum):
+            raise ValueError(
+                "training.cached_clips keeps V of each clip alone, with no order and no early maps: it needs "
+                "is_fine: false, global_frames: 0 and no curriculum"
+            )
+        return self
 
 
 def parse_config(values: dict[str, Any], origin: str) -> ModelConfig:

@@ -1,5 +1,7 @@
 """The training loss (Eq. 12), with dice beside it as an option."""
 
+from typing import Protocol
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -7,11 +9,33 @@ from torch.nn import functional as F
 from locater.model.locater import ClipPrediction
 from locater.model.rows import expand_to_expressions
 from locater.model.upsample import upsample
-from locater.records import Batch
+
+
+class Supervision(Protocol):
+    """What is true of a batch; `Batch` says it pixel by pixel."""
+
+    @property
+    def masks(self) -> Tensor:
+        """(B * E, T, h, w) in [0, 1]."""
+        ...
+
+    @property
+    def is_annotated(self) -> Tensor:
+        """(B * E, T) bool."""
+        ...
+
+    @property
+    def motion_targets(self) -> Tensor | None:
+        """(B, T, C + 1, h, w), as `Batch.motion_targets`."""
+        ...
 
 
 def clip_loss(
-    prediction: ClipPrediction, batch: Batch, auxiliary_weight: float, dice_weight: float, motion_target_weight: float
+    prediction: ClipPrediction,
+    batch: Supervision,
+    auxiliary_weight: float,
+    dice_weight: float,
+    motion_target_weight: float,
 ) -> dict[str, Tensor]:
     """The loss of a clip and its terms, over annotated frames alone, at the masks' own size.
 
