@@ -7,11 +7,10 @@ from locater.config import (
     ViTConfig,
     parse_changes,
     preset,
-    preset_about,
-    preset_names,
     training_stages,
 )
 from locater.errors import LocaterError
+from locater.presets import preset_about, preset_names
 
 
 def test_paper_has_the_papers_sizes() -> None:
@@ -49,7 +48,7 @@ def test_every_preset_is_valid_and_described(name: str) -> None:
     ("changes", "told"),
     [
         ({"visul": {}}, "'visul' is no known setting; known here are decoder, fusion"),
-        ({"memory": {"heds": 2}}, "known here are read_mlp, motion_targets, global_ratio, heads"),
+        ({"memory": {"heds": 2}}, "known here are global_ratio, heads"),
         ({"visual": {"dpth": 2}}, "known here are depth, heads"),
         ({"memory": {"heads": "2"}}, "memory.heads"),
         ({"memory": {"write": "papr"}}, "'paper', 'sum' or 'compete'"),
