@@ -35,7 +35,7 @@ from locater.training.data.features import FeatureBatch, FeatureCache, features_
 from locater.training.data.shapes import ShapesData
 from locater.training.data.sources import open_data
 from locater.training.inputs import FIXED_PARTS, FromFeatures
-from locater.training.trainer import Trainer
+from locater.training.trainer import Progress, Trainer
 from locater.video.overlap import iou
 from locater.worlds import composed, shapes
 
@@ -119,6 +119,12 @@ def _batches(cache: FeatureCache, device: torch.device) -> Iterator[FeatureBatch
     return map(cache.draw, torch.split(torch.arange(cache.clips, device=device), CLIPS_AT_ONCE))
 
 
+def told_now_and_then(at: Progress) -> None:
+    """Print the loss every 250 steps."""
+    if at.step % 250 == 0:
+        print(f"  {at.step}: loss {at.loss:.4f}", flush=True)
+
+
 def spread(values: list[float]) -> str:
     """Mean and deviation in per cent."""
     deviation = statistics.stdev(values) if len(values) > 1 else 0.0
@@ -184,7 +190,7 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder:
                 model = with_memory(trained, pixels, written, seed)
                 trainer = Trainer(model, data, config, Path(folder), seed=seed, workers=asked.workers)
-                trainer.run(lambda at: at.step % 250 or print(f"  {at.step}: loss {at.loss:.4f}", flush=True))
+                trainer.run(told_now_and_then)
             questions = questions or held_out(trainer.model.eval(), data, asked.validation, asked.workers)
             for kind, cache in questions.items():
                 found[kind].append(scores(trainer.model, cache))
