@@ -59,7 +59,6 @@ class Trainer:
         self.steps = total_steps(config, data)
         self.config = config
         self.folder = folder
-        self.seed = seed
         self.data = data
         self.accelerator = Accelerator(
             mixed_precision=config.precision,
