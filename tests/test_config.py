@@ -7,11 +7,10 @@ from locater.config import (
     ViTConfig,
     parse_changes,
     preset,
-    preset_about,
-    preset_names,
     training_stages,
 )
 from locater.errors import LocaterError
+from locater.presets import preset_about, preset_names
 
 
 def test_paper_has_the_papers_sizes() -> None:

@@ -3,13 +3,13 @@
 import json
 import math
 from collections.abc import Sequence
-from importlib import resources
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from locater.errors import LocaterError
+from locater.presets import merged, preset_values
 
 
 class Settings(BaseModel):
@@ -270,6 +270,7 @@ class TrainingConfig(Settings):
     is_fine: bool = True  # False: a stage that learns from the patch grid's masks alone, in half the time
     is_refined: bool = True  # False: a stage that learns from the masks before a refiner, where there is one
     ema_decay: float = 0.0  # 0 is none
+    cached_clips: int = Field(0, ge=0)  # V of so many clips is computed once, and steps draw from it; 0: clips afresh
     flip: float = 0.5  # chance of mirroring a clip and the left and right of its sentence
     curriculum: dict[str, float] = {}  # a sentence kind enters at this fraction of training; 0 where not named
     kin_share: float = Field(0.0, ge=0, le=1)  # of sentences on what is not there, those that name near kin
@@ -281,19 +282,32 @@ class TrainingConfig(Settings):
     save_every: int = 500  # steps between resumable states
     validate_every: int = 1000
     validation_videos: int = Field(16, ge=0)  # of each sentence kind; 0: no validation
+    start: str | None = None  # weights other than those of the stage before: stage2, start (of the run), a shipped name
+    seed: int | None = Field(None, ge=0)  # another than the run's
+    data: str | None = None  # other than the run's
+
+    @model_validator(mode="after")
+    def _cache_suffices(self) -> Self:
+        if self.cached_clips and (self.is_fine or self.global_frames or self.curriculum):
+            raise ValueError(
+                "training.cached_clips keeps V of each clip alone, with no order and no early maps: it needs "
+                "is_fine: false, global_frames: 0 and no curriculum"
+            )
+        return self
 
 
 def parse_config(values: dict[str, Any], origin: str) -> ModelConfig:
     """The validated settings of a network, or one sentence that says what is wrong in `origin`."""
-    return _parse(ModelConfig, values, origin)
+    return parse_settings(ModelConfig, values, origin)
 
 
 def parse_training(values: dict[str, Any], origin: str) -> TrainingConfig:
     """The validated settings of a training, likewise."""
-    return _parse(TrainingConfig, values, origin)
+    return parse_settings(TrainingConfig, values, origin)
 
 
-def _parse(group: type[_SettingsT], values: dict[str, Any], origin: str) -> _SettingsT:
+def parse_settings(group: type[_SettingsT], values: dict[str, Any], origin: str) -> _SettingsT:
+    """The validated settings of any group, likewise."""
     try:
         # Through JSON, where strict mode takes a list for a tuple and nothing else is bent.
         return group.model_validate_json(json.dumps(values))
@@ -301,48 +315,28 @@ def _parse(group: type[_SettingsT], values: dict[str, Any], origin: str) -> _Set
         raise LocaterError(f"{origin}: {_first_problem(error, group)}") from None
 
 
-def preset_names() -> list[str]:
-    """The presets shipped with the package."""
-    folder = resources.files("locater.presets")
-    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
-
-
-def preset_values(name: str) -> dict[str, Any]:
-    """One preset's settings as plain values, its `extends` chain merged."""
-    if name not in preset_names():
-        raise LocaterError(f"There is no preset '{name}'; the presets are {', '.join(preset_names())}.")
-    own = _preset_file(name)
-    own.pop("about", None)
-    parent = own.pop("extends", None)
-    return _merged(preset_values(parent), own) if parent else own
-
-
-def preset_about(name: str) -> str:
-    """The preset's own one-line description."""
-    return str(_preset_file(name).get("about", ""))
-
-
-def _preset_file(name: str) -> dict[str, Any]:
-    text = (resources.files("locater.presets") / f"{name}.yaml").read_text(encoding="utf-8")
-    return yaml.safe_load(text) or {}
-
-
 def preset(name: str, changes: dict[str, Any] | None = None) -> ModelConfig:
-    """The network of a shipped preset, with `changes` (nested, differences only) on top."""
-    values = _merged(preset_values(name), changes or {})
+    """The network of a preset, with `changes` (nested, differences only) on top."""
+    values = merged(preset_values(name), changes or {})
     values.pop("training", None)
     return parse_config(values, f"preset {name}")
 
 
-def training_stages(name: str, changes: dict[str, Any] | None = None) -> list[TrainingConfig]:
-    """How a shipped preset is trained, stage after stage: its settings, each stage's own, and `changes` on top."""
+def stage_values(name: str, changes: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    """The settings of a preset's stages as plain values: its own, each stage's, `changes` on top; averages as given."""
     changed: dict[str, Any] = dict((changes or {}).get("training", {}))
     common: dict[str, Any] = dict(preset_values(name).get("training", {}))
     own = common.pop("stages", [{}])
     stages = changed.pop("stages", own)
     if not isinstance(stages, list) or not stages or not all(isinstance(stage, dict) for stage in stages):
         raise LocaterError(f"preset {name}: training.stages is a list of settings, as [{{steps: 100}}, {{steps: 50}}].")
-    return [parse_training({**common, **stage, **changed}, f"preset {name}") for stage in stages]
+    return [stage if "average" in stage else {**common, **stage, **changed} for stage in stages]
+
+
+def training_stages(name: str, changes: dict[str, Any] | None = None) -> list[TrainingConfig]:
+    """How a preset is trained, stage after stage; the averages between them (training/recipe.py) are left out."""
+    stages = stage_values(name, changes)
+    return [parse_training(stage, f"preset {name}") for stage in stages if "average" not in stage]
 
 
 def parse_changes(assignments: Sequence[str]) -> dict[str, Any]:
@@ -359,18 +353,6 @@ def parse_changes(assignments: Sequence[str]) -> dict[str, Any]:
         # YAML 1.1 reads a bare "no" as false, and training.precision has a "no".
         place[key] = text if text == "no" else yaml.safe_load(text)
     return changes
-
-
-def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """`base` with `changes` on top, group by group; an encoder of another kind starts afresh."""
-    result = dict(base)
-    for key, value in changes.items():
-        old: Any = result.get(key)
-        is_group = isinstance(old, dict) and isinstance(value, dict)
-        is_encoder = key in ("visual", "text", "what", "where") and is_group
-        is_other_encoder = is_encoder and value.get("kind", old["kind"]) != old["kind"]
-        result[key] = _merged(old, value) if is_group and not is_other_encoder else value
-    return result
 
 
 def _first_problem(error: ValidationError, group: type[Settings]) -> str:

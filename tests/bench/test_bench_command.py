@@ -13,7 +13,7 @@ from PIL import Image
 from locater.bench.catalog import BENCHMARKS
 from locater.bench.harness.clip import DeviceClip
 from locater.bench.harness.request import BenchRequest
-from locater.bench.suites import cpu, fps, peers
+from locater.bench.suites import cpu, fps, peers, training, write_memory
 from locater.bench.suites.peer_models import PEERS, Built
 from locater.config import preset
 from locater.model.build import build
@@ -228,3 +228,36 @@ def test_all_runs_the_others_when_one_stops(run: Run, monkeypatch: pytest.Monkey
     assert "There is no checkpoint 'no such'" in ran.err
     assert "precision stopped: There is no checkpoint" in ran.out
     assert {path.name for path in ran.folder.glob("*.json")} == {"memory.json", "expressions.json"}
+
+
+def test_one_write_takes_little_beside_the_literal_equation(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = checked(run("write-memory"), "write-memory")["rows"]
+    assert [row["write"] for row in rows] == [
+        f"{rule}, {which}" for rule in ("paper", "sum", "compete") for which in ("global", "local")
+    ]
+    for row in rows:
+        assert 0 < row["tensors_MB"] < 100 and row["literal_MB"] > 0 and row["cuda_MB"] is None
+    monkeypatch.setattr(write_memory, "LIMIT", 1e-6)
+    ran = run("write-memory")
+    assert ran.code == 2
+    assert "Benchmark write-memory found a disagreement: paper, global: MB at most: DISAGREES" in ran.err
+
+
+def test_a_training_step_is_timed_where_its_losses_agree(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = checked(run("training"), "training")
+    plain, recomputed = timed_rows(report)
+    assert (plain["way"], recomputed["way"]) == (training.PLAIN, "blocks recomputed")
+    assert plain["clips/s"] == pytest.approx(2 / (plain["median_ms"] / 1e3))
+    assert 0 < plain["matrix share"] < 2
+    assert any("CUDA graphs need a CUDA device" in note for note in report["notes"])
+    assert len(report["checks"]) == 1
+
+    monkeypatch.setattr(training, "_ways", lambda _: {"another rate": {"learning_rate": 0.1}})
+    ran = run("training")
+    assert ran.code == 2 and "another rate: losses against op by op: DISAGREES" in ran.err
+    assert ran.report("training")["rows"][1] == {"way": "another rate (disagrees)"}
+
+
+def test_a_training_that_is_random_cannot_be_compared(run: Run) -> None:
+    ran = run("training", "--preset", "default")
+    assert ran.code == 2 and "leaves things out at random in training" in ran.err

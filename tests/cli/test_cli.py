@@ -26,9 +26,10 @@ from pycocotools.coco import COCO
 from safetensors.torch import load_file, save_file
 
 from locater.cli import app as cli
-from locater.config import preset, preset_names
+from locater.config import preset
 from locater.model.build import build
 from locater.model.checkpoint import save_pretrained
+from locater.presets import preset_names
 from locater.video.overlay import DAVIS_PALETTE
 
 FRAMES, WIDTH, HEIGHT = 20, 96, 64

@@ -83,7 +83,6 @@ def test_the_unrolled_forward_is_the_step_frame_by_frame() -> None:
 def test_a_chunks_steps_are_the_frames_one_by_one(changes: dict[str, object], is_fine: bool) -> None:
     """Also from the middle of a chunk, and for several sentences on one clip."""
     model = tiny(**changes)
-    model.decoder.is_fine = is_fine
     for parameter in model.memory.parameters():  # identities and small gates would hide a wrong order
         parameter.add_(0.1 * torch.randn_like(parameter))
     frames, times = clip(4)
@@ -91,15 +90,15 @@ def test_a_chunks_steps_are_the_frames_one_by_one(changes: dict[str, object], is
     for clips in (1, 2):
         features = model.fuse(model.visual(frames[:clips]), times[:clips], words)
         start = model.write_global(features.positioned[:, ::2], model.initial_state(words))
-        predictions, states = model.decode_clip(features, words, start)
+        predictions, states = model.decode_clip(features, words, start, is_fine=is_fine)
         assert [state.frame_index for state in states] == [1, 2, 3, 4]
         state = start
         for t in range(4):
-            alone, state = model.step(features.frame(t), words, state)
+            alone, state = model.step(features.frame(t), words, state, is_fine)
             for name in ("logits", "word_attention", "context"):
                 torch.testing.assert_close(getattr(predictions[t], name), getattr(alone, name), rtol=1e-4, atol=1e-4)
             torch.testing.assert_close(states[t].local_cells, state.local_cells, rtol=1e-4, atol=1e-4)
-        rest, last = model.decode_clip(features, words, states[1], first=2)
+        rest, last = model.decode_clip(features, words, states[1], first=2, is_fine=is_fine)
         assert all(torch.equal(ours.logits, theirs.logits) for ours, theirs in zip(rest, predictions[2:], strict=True))
         assert torch.equal(last[-1].local_cells, states[-1].local_cells) and last[-1].frame_index == 4
 
@@ -216,8 +215,7 @@ def test_a_coarse_stage_trains_the_patch_grids_logits_that_the_fine_ones_build_o
     frames, times = clip()
     tokens = model.read(["the dog on the left", "a dog"])
     assert model(frames, times, frames, times, tokens).logits.shape[-2:] == (32, 32)
-    model.decoder.is_fine = False
-    assert model(frames, times, frames, times, tokens).logits.shape[-2:] == (8, 8)
+    assert model(frames, times, frames, times, tokens, is_fine=False).logits.shape[-2:] == (8, 8)
 
 
 def test_paper_has_the_papers_shapes() -> None:

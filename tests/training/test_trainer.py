@@ -164,7 +164,6 @@ def test_a_gradient_is_cut_to_the_largest_norm(tmp_path: Path) -> None:
     assert free.abs().max() > 5e-4 and cut.abs().max() < 1e-6
 
 
-@pytest.mark.xfail(strict=True, reason="the data loader draws from the restored random state before the first step")
 def test_an_interrupted_run_draws_the_same_random_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stochastic depth draws them at every step: a run that goes on with others goes another way."""
     network = {"visual": {"kind": "efficientnet_lite", "drop_path": 0.8}}

@@ -4,7 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 from locater.bench.harness.report import Report
 from locater.bench.harness.request import BenchRequest
-from locater.bench.suites import cpu, end_to_end, expressions, fps, length, memory, peers, precision
+from locater.bench.suites import (
+    cpu,
+    end_to_end,
+    expressions,
+    fps,
+    length,
+    memory,
+    peers,
+    precision,
+    training,
+    write_memory,
+)
 from locater.errors import LocaterError
 
 ALL = "all"
@@ -17,6 +28,8 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "peers": peers.run,
     "precision": precision.run,
     "cpu": cpu.run,
+    "write-memory": write_memory.run,
+    "training": training.run,
 }
 
 

@@ -6,7 +6,7 @@ from typing import NoReturn
 import typer
 
 from locater.cli.bench import bench
-from locater.cli.checkpoints import export, info, init, presets
+from locater.cli.checkpoints import average, export, info, init, presets
 from locater.cli.contrast import contrast
 from locater.cli.data import data
 from locater.cli.evaluate import evaluate, score, submission
@@ -23,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (segment, demo, info, presets, init, export, train, evaluate, score, ablate, bench):
+for command in (segment, demo, info, presets, init, average, export, train, evaluate, score, ablate, bench):
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):
     app.add_typer(group, name=name)

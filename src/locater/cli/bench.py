@@ -12,7 +12,9 @@ from locater.errors import LocaterError
 def bench(
     name: Annotated[
         str,
-        typer.Argument(help="fps, memory, length, expressions, end_to_end, peers, precision, cpu, or all of them."),
+        typer.Argument(
+            help="fps, memory, length, expressions, end_to_end, peers, precision, cpu, write-memory, training, or all."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for NAME.json and NAME.png.")],
     preset: Annotated[str, typer.Option(help="The network, with random weights.")] = "paper",

@@ -1,9 +1,11 @@
-"""The commands about networks: `locater info`, `presets`, `init`, `export`."""
+"""The commands about networks: `locater info`, `presets`, `init`, `average`, `export`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from locater.errors import LocaterError
 
 
 def info(target: Annotated[str, typer.Argument(help="A checkpoint (folder, shipped or hub name) or a video.")]) -> None:
@@ -30,7 +32,8 @@ def presets(name: Annotated[str | None, typer.Argument(help="Print this preset's
     """List the presets, or print one."""
     import yaml
 
-    from locater.config import preset, preset_about, preset_names
+    from locater.config import preset
+    from locater.presets import preset_about, preset_names
 
     if name is not None:
         typer.echo(yaml.safe_dump(preset(name).model_dump(mode="json"), sort_keys=False).rstrip())
@@ -51,6 +54,38 @@ def init(
 
     save_pretrained(build(find_preset(preset), seed), out)
     typer.echo(f"Untrained checkpoint of {preset}: {out}")
+
+
+def average(
+    checkpoints: Annotated[list[str], typer.Argument(help="Two or more: folders, shipped names or hub names.")],
+    out: Annotated[Path, typer.Option(help="Folder for the checkpoint.")],
+    weights: Annotated[
+        str | None, typer.Option(help="One for each, as 0.7,0.3; without it all weigh the same.")
+    ] = None,
+    part: Annotated[
+        list[str], typer.Option(help="Weights of one part, as text=0,1; parts are named as in training.rates.")
+    ] = [],  # noqa: B006
+    half: Annotated[bool, typer.Option("--half", help="Store fp16, a refiner's matrices in int8, as shipped.")] = False,
+) -> None:
+    """Write the weighted mean of checkpoints of one network."""
+    from locater.config import parse_settings
+    from locater.model.checkpoint import from_pretrained, save_pretrained
+    from locater.training.average import average as mean
+    from locater.training.recipe import AverageConfig
+
+    of_parts = {name: _weights(text) for name, _, text in (each.partition("=") for each in part)}
+    overall = [1.0] * len(checkpoints) if weights is None else _weights(weights)
+    values = {"of": checkpoints, "weights": overall, "parts": of_parts}
+    config = parse_settings(AverageConfig, values, "locater average")
+    save_pretrained(mean([from_pretrained(each) for each in checkpoints], config), out, half=half)
+    typer.echo(f"Average of {len(checkpoints)} checkpoints: {out}")
+
+
+def _weights(text: str) -> list[float]:
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError:
+        raise LocaterError(f"'{text}' is no list of weights; write --weights 0.7,0.3 or --part text=0,1.") from None
 
 
 def export(

@@ -9,13 +9,13 @@ from locater.cli.terminal import progress_display
 
 
 def train(
-    preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
+    preset: Annotated[str, typer.Argument(help="A preset's name, as `locater presets` lists them, or a recipe.yaml.")],
     data: Annotated[str, typer.Option(help="What to train on: shapes, composed:PACK, or DATASET:ROOT.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
     changes: Annotated[
         list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")
     ] = [],  # noqa: B006
-    start: Annotated[Path | None, typer.Option(help="A checkpoint folder of the same network to start from.")] = None,
+    start: Annotated[Path | None, typer.Option(help="A checkpoint of the same network to start from.")] = None,
     start_fits: Annotated[
         bool, typer.Option("--start-fits", help="Of another network: take the weights that fit, begin the rest afresh.")
     ] = False,
@@ -23,7 +23,7 @@ def train(
     workers: Annotated[int, typer.Option(help="Processes that prepare batches.")] = 2,
     track: Annotated[list[str], typer.Option(help="More trackers, by accelerate's names: tensorboard, wandb.")] = [],  # noqa: B006
 ) -> None:
-    """Train a preset; start it under `accelerate launch` or `torchrun` for many GPUs."""
+    """Train a preset or a recipe, all of its stages; start it under `accelerate launch` or `torchrun` for many GPUs."""
     from locater.training.command import train_preset
 
     with progress_display("steps/s") as progress:

@@ -3,12 +3,33 @@
 import threading
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 TensorFunction = Callable[..., tuple[Tensor, ...]]
+_ResultT = TypeVar("_ResultT")
+WARM_UPS = 2
+
+
+def capture(work: Callable[[], _ResultT], pool: Any = None) -> tuple[torch.cuda.CUDAGraph, _ResultT]:
+    """What `work` launches as one CUDA graph, and what it returned: each replay fills that anew.
+
+    Before it is recorded, `work` runs a few times outside the graph, where libraries choose their kernels and take
+    their workspaces; whatever it adds to by then (gradients) is the caller's to set back.
+    """
+    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(WARM_UPS):
+            work()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    # Other threads may go on with work of their own meanwhile.
+    with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+        result = work()
+    return graph, result
 
 
 class CapturedGraph:
@@ -19,16 +40,7 @@ class CapturedGraph:
 
     def __init__(self, function: TensorFunction, *examples: Tensor, pool: Any = None) -> None:
         self._inputs = tuple(example.clone() for example in examples)
-        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):  # libraries take their workspaces now, outside the graph
-            for _ in range(2):
-                function(*self._inputs)
-        torch.cuda.current_stream().wait_stream(aside)
-        self._graph = torch.cuda.CUDAGraph()
-        # Other threads may go on with work of their own meanwhile.
-        with torch.cuda.graph(self._graph, pool=pool, capture_error_mode="thread_local"):
-            self._outputs = function(*self._inputs)
+        self._graph, self._outputs = capture(lambda: function(*self._inputs), pool)
 
     def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """The function's results for these inputs."""

@@ -10,12 +10,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from locater.compute.int8 import dequantize_int8, quantize_int8
-from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, parse_config, preset_names
+from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, parse_config
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_entries
 from locater.model.build import assemble, empty_text
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder
+from locater.presets import preset_names
 from locater.text.words import Vocabulary
 
 _ROWS_OF_WORDS = {"text.embedding.weight", "text.embedding.learned.weight"}

@@ -5,8 +5,12 @@ from torch import nn
 from locater.model.decoder import FineUpsampler
 from locater.model.memory import MaskEmbedding, ReadMLP, WriteController
 from locater.model.transformer import EncoderBlock
+from locater.model.visual.early_stem import EarlyStem
 
-_COMPILED_PARTS = (EncoderBlock, FineUpsampler, WriteController, MaskEmbedding, ReadMLP)
+# The parts whose time goes to element-wise work between products or convolutions: norms and GELUs. EarlyStem's run over
+# the largest maps of a ViT, at half of the frame's size (an EfficientNet has maps of its own); those of ReadMLP run
+# anew for every frame of the recurrence.
+COMPILED_PARTS = (EncoderBlock, EarlyStem, FineUpsampler, WriteController, MaskEmbedding, ReadMLP)
 
 
 def compile_parts(model: nn.Module) -> None:
@@ -15,5 +19,5 @@ def compile_parts(model: nn.Module) -> None:
     Each part is compiled on its own: a clip, unrolled, would take ages.
     """
     for part in model.modules():
-        if isinstance(part, _COMPILED_PARTS):
+        if isinstance(part, COMPILED_PARTS):
             part.compile(dynamic=False)

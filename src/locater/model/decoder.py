@@ -144,11 +144,10 @@ class ReferringDecoder(nn.Module):
         self.query = query
         self.readout = readout
         self.upsampler = upsampler
-        self.is_fine = True  # False: the patch grid's logits alone, for a stage of training
 
-    def prepare(self, early: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    def prepare(self, early: Sequence[Tensor], is_fine: bool = True) -> tuple[Tensor, ...]:
         """A chunk's early maps (B or 1, T, C, h, w) as `forward` takes them, of one frame or of all."""
-        if self.upsampler is None or not self.is_fine:
+        if self.upsampler is None or not is_fine:
             return ()
         prepared = self.upsampler.prepare([maps.flatten(0, 1) for maps in early])
         return tuple(maps.view(*early[0].shape[:2], *maps.shape[1:]) for maps in prepared)
@@ -160,13 +159,17 @@ class ReferringDecoder(nn.Module):
         features: Tensor,
         prepared: Sequence[Tensor],
         grid: tuple[int, int],
+        is_fine: bool = True,
     ) -> FramePrediction:
-        """G_t (B, P, D), the word attention's logits (B, W) and the words (B, W, D) to a mask's logits."""
+        """G_t (B, P, D), the word attention's logits (B, W) and the words (B, W, D) to a mask's logits.
+
+        Not `is_fine`: the patch grid's own, for a stage of training; `prepared` is then empty.
+        """
         attention = word_logits.softmax(-1)  # a_t, zero on padding
         query = torch.einsum("bw,bwd->bd", attention, features)  # q_t
         patch_logits = self.readout(context, query)
         logits = rearrange(patch_logits, "b (r c) -> b r c", r=grid[0])
-        if self.upsampler is not None and self.is_fine:
+        if self.upsampler is not None and is_fine:
             logits = self.upsampler(context, query, logits, prepared)
         elif self.upsampler is not None:
             logits = self.upsampler.coarse_gain * logits

@@ -88,7 +88,6 @@ class Locater(nn.Module):
         self.motion_targets = motion_targets  # training alone asks it
         self.refiner = refiner
         self.presence = presence
-        self.is_refined = True  # False: masks as they are before the refiner, for a stage of training
 
     def forward(
         self,
@@ -97,29 +96,40 @@ class Locater(nn.Module):
         global_frames: Tensor,
         global_times: Tensor,
         tokens: Tokens,
+        is_fine: bool = True,
+        is_refined: bool = True,
     ) -> ClipPrediction:
         """The masks of clips (B, T, 3, S, S), as many expressions of each, by the `decode_clip` that inference runs.
 
-        Without global frames (T' = 0) the clip's own are written to the global memory, each encoded once.
+        Without global frames (T' = 0) the clip's own are written to the global memory, each encoded once. Stages of
+        training may learn from the patch grid's masks (not `is_fine`), or from those before the refiner.
         """
         words = self.text(tokens)  # E_w
-        state = self.initial_state(words)
         clip = self.fuse(self.visual(frames), times, words)  # E_v, E_vw
+        sampled = clip
+        if global_frames.shape[1] and self.memory.global_write is not None:
+            sampled = self.fuse(self.visual(global_frames), global_times, words)
+        prediction = self.unroll(clip, words, sampled, is_fine)
+        return replace(prediction, logits=self.refined(frames, prediction.logits)) if is_refined else prediction
+
+    def unroll(self, clip: ClipFeatures, words: Words, sampled: ClipFeatures, is_fine: bool = True) -> ClipPrediction:
+        """What training sees of fused clips, before any refiner: `sampled` is remembered (M^g), `clip` segmented."""
+        state = self.initial_state(words)
         if state.global_cells.shape[1]:
-            has_own = global_frames.shape[1] > 0
-            sampled = self.fuse(self.visual(global_frames), global_times, words) if has_own else clip
             state = self.write_global(sampled.positioned, state)  # M^g
-        predictions, states = self.decode_clip(clip, words, state)  # M^l, decoder
+        predictions, states = self.decode_clip(clip, words, state, is_fine=is_fine)  # M^l, decoder
         motion_targets = None
         if self.motion_targets is not None and self.training:
             contexts = torch.stack([prediction.context for prediction in predictions], dim=1)
             motion_targets = self.motion_targets(contexts).unflatten(2, clip.grid)
+        auxiliary = None
+        if self.auxiliary is not None and clip.modules:
+            auxiliary = self.auxiliary(list(clip.modules)).unflatten(-1, clip.grid)
         # Masks learn by their own truth alone, whatever is believed to be there.
         masks = [prediction.logits if self.training else self.answer(prediction) for prediction in predictions]
-        logits = torch.stack(masks, dim=1)
         return ClipPrediction(
-            logits=self.refined(frames, logits),
-            auxiliary=None if self.auxiliary is None else self.auxiliary(list(clip.modules)).unflatten(-1, clip.grid),
+            logits=torch.stack(masks, dim=1),
+            auxiliary=auxiliary,
             motion_targets=motion_targets,
             word_attention=torch.stack([prediction.word_attention for prediction in predictions], dim=1),
             state=states[-1],
@@ -146,16 +156,21 @@ class Locater(nn.Module):
             assert visual.meanings is not None
             patches = self.recognition(patches, expand_to_expressions(visual.meanings, batch), words)
         modules = self.fusion(patches, words)
-        values = modules[-1]
-        positioned = self.memory.add_positions(values, expand_to_expressions(times, batch), visual.grid)
-        return ClipFeatures(
-            values=values,
-            positioned=positioned,
-            projected=self.memory.project_local(positioned),
-            early=visual.early,
-            grid=visual.grid,
-            modules=tuple(modules),
+        return self.with_positions(
+            modules[-1], expand_to_expressions(times, batch), visual.grid, visual.early, tuple(modules)
         )
+
+    def with_positions(
+        self,
+        values: Tensor,
+        times: Tensor,
+        grid: tuple[int, int],
+        early: tuple[Tensor, ...] = (),
+        modules: tuple[Tensor, ...] = (),
+    ) -> ClipFeatures:
+        """V (B, T, P, D) of a chunk and what the memory makes of it before anything is remembered."""
+        positioned = self.memory.add_positions(values, times, grid)
+        return ClipFeatures(values, positioned, self.memory.project_local(positioned), early, grid, modules)
 
     def write_global(self, positioned: Tensor, state: VideoState) -> VideoState:
         """The state with sampled frames, positioned (B, T', P, D), written into its global memory (Eq. 5)."""
@@ -166,18 +181,20 @@ class Locater(nn.Module):
 
         The memory is written with what `decode_clip` gave: what is refined is for people to look at.
         """
-        if self.refiner is None or not self.is_refined:
+        if self.refiner is None:
             return logits
         refined: Tensor = self.refiner(frames, logits)
         return refined
 
-    def step(self, frame: ClipFeatures, words: Words, state: VideoState) -> tuple[FramePrediction, VideoState]:
+    def step(
+        self, frame: ClipFeatures, words: Words, state: VideoState, is_fine: bool = True
+    ) -> tuple[FramePrediction, VideoState]:
         """One frame's mask and the state after it: `decode_clip` of a chunk of one."""
-        (prediction,), (after,) = self.decode_clip(frame, words, state)
+        (prediction,), (after,) = self.decode_clip(frame, words, state, is_fine=is_fine)
         return prediction, after
 
     def decode_clip(
-        self, clip: ClipFeatures, words: Words, state: VideoState, first: int = 0
+        self, clip: ClipFeatures, words: Words, state: VideoState, first: int = 0, is_fine: bool = True
     ) -> tuple[list[FramePrediction], list[VideoState]]:
         """The chunk's masks from frame `first` on, and the state after each: read (Eq. 7, 8), decode, write (Eq. 6).
 
@@ -186,19 +203,18 @@ class Locater(nn.Module):
         """
         global_context = self.memory.read_global(clip.values, clip.positioned, state.global_cells)
         question = self.decoder.query.ask(clip.values, state.global_cells, words)
-        early = self.decoder.prepare(clip.early)
+        early = self.decoder.prepare(clip.early, is_fine)
         writes = self.memory.prepare_local(clip.projected)
         frames = range(first, clip.values.shape[1])
         if writes is None:
-            return self._judged(
-                self._decode_at_once(global_context, question, early, clip, words)[first:], clip, state, first
-            )
+            at_once = self._decode_at_once(global_context, question, early, clip, words, is_fine)
+            return self._judged(at_once[first:], clip, state, first)
         predictions, states = [], []
         for t in frames:
             cells = state.local_cells
             context = self.memory.read(global_context[:, t], clip.positioned[:, t], cells)
             fine = tuple(maps[:, t] for maps in early)
-            prediction = self.decoder(context, question.at(t, cells), words.features, fine, clip.grid)
+            prediction = self.decoder(context, question.at(t, cells), words.features, fine, clip.grid, is_fine)
             prediction, state = self._judge(prediction, clip.values[:, t], state)
             # What is hardly believed to be there stays out of the memory.
             cells = self.memory.write_local(writes, t, self.answer(prediction).sigmoid(), clip.grid, cells)
@@ -239,7 +255,13 @@ class Locater(nn.Module):
         return judged, states
 
     def _decode_at_once(
-        self, global_context: Tensor, question: Question, early: tuple[Tensor, ...], clip: ClipFeatures, words: Words
+        self,
+        global_context: Tensor,
+        question: Question,
+        early: tuple[Tensor, ...],
+        clip: ClipFeatures,
+        words: Words,
+        is_fine: bool,
     ) -> list[FramePrediction]:
         """Every frame's prediction where no mask is written back: frames are rows like any other."""
         batch, frames = global_context.shape[:2]
@@ -256,6 +278,7 @@ class Locater(nn.Module):
             rows(words.features.unsqueeze(1).expand(-1, frames, -1, -1)),
             tuple(maps.flatten(0, 1) for maps in early),
             clip.grid,
+            is_fine,
         )
         parts = (
             rearrange(x, "(c t e) ... -> t (c e) ...", c=clips, t=frames)

@@ -6,7 +6,6 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
 WIDEST_FUSED_HEAD = 256  # channels, of flash attention
 
@@ -73,7 +72,6 @@ class EncoderBlock(nn.Module):
     ) -> None:
         super().__init__()
         self.is_post_norm = norm == "post"
-        self.is_recomputed = False  # gradient checkpointing: training forgets what is inside and computes it again
         self.norm1 = nn.LayerNorm(width, eps=norm_eps)
         self.attention = SelfAttention(width, heads)
         self.scale1 = LayerScale(width) if layer_scale else nn.Identity()
@@ -88,11 +86,6 @@ class EncoderBlock(nn.Module):
 
     def forward(self, x: Tensor, is_padding: Tensor | None = None) -> Tensor:
         """(B, N, D) to (B, N, D); padded tokens (B, N) are seen by none."""
-        if self.is_recomputed and self.training:
-            return checkpoint(self._computed, x, is_padding, use_reentrant=False)  # type: ignore[no-any-return]
-        return self._computed(x, is_padding)
-
-    def _computed(self, x: Tensor, is_padding: Tensor | None) -> Tensor:
         if self.is_post_norm:
             x = self.norm1(x + self.scale1(self.attention(x, is_padding)))
             return self.norm2(x + self.scale2(self.mlp(x)))  # type: ignore[no-any-return]

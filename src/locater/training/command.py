@@ -1,14 +1,19 @@
-"""From a preset's name to a trained checkpoint: what `locater train` and the ablations call."""
+"""From a preset's name or a recipe's file to a trained checkpoint: what `locater train` and the ablations call."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from locater.config import LSTMConfig, ModelConfig, TrainingConfig, parse_changes, preset, training_stages
+from accelerate import PartialState
+
+from locater.config import LSTMConfig, ModelConfig, TrainingConfig, parse_changes, preset
 from locater.errors import LocaterError
 from locater.model.build import build
-from locater.model.checkpoint import load_to_go_on, load_what_fits, trained_words
+from locater.model.checkpoint import find_checkpoint, load_to_go_on, load_what_fits, trained_words
 from locater.text.words import Vocabulary
+from locater.training.average import write_average
+from locater.training.data.batches import TrainingData
 from locater.training.data.sources import open_data
+from locater.training.recipe import AverageConfig, Run, parse_recipe
 from locater.training.trainer import Progress, Trainer
 
 
@@ -25,28 +30,37 @@ def train_preset(
     trackers: tuple[str, ...] = (),
     listen: Callable[[Progress], None] | None = None,
 ) -> dict[str, float]:
-    """Train a preset with some settings changed; its last validation scores by sentence kind.
+    """Train a preset, or a recipe's file, with some settings changed; its last validation scores by sentence kind.
 
-    `start` is a checkpoint folder of the same network whose weights it begins with, those of common words included;
-    with `is_start_partial` of another one, and what does not fit begins afresh. Of several stages the last has the
-    folder itself, those before it `stage1`, `stage2`, ... inside; each begins with the weights of the one before it.
+    `start` is a checkpoint of the same network whose weights it begins with, those of common words included; with
+    `is_start_partial` of another one, and what does not fit begins afresh. Of several stages the last has the folder
+    itself, those before it `stage1`, `stage2`, ... inside; each begins with the weights of the one before it, unless it
+    says otherwise. What is finished is not done again. A recipe that ends in an average has no scores.
     """
     values = parse_changes(changes)
-    config = preset(name, values)
-    *before, last = training_stages(name, values)
-    folders = [folder / f"stage{number}" for number in range(1, len(before) + 1)]
+    given = None if start is None else find_checkpoint(start)
+    run = Run(folder, parse_recipe(name, values), given)
+    run.check()
+    config = _with_words_of_all(preset(name, values), run, data)
     scores: dict[str, float] = {}
-    for training, place in zip([*before, last], [*folders, folder], strict=True):
-        source = open_data(data, size_in_training(config, training), training, config.memory.interval)
-        known = () if start is None else trained_words(start)
-        config = with_vocabulary(config, [*known, *source.words()])
-        model = build(config, seed)
-        if start is not None and is_start_partial:
-            load_what_fits(model, start)
-        elif start is not None:
-            load_to_go_on(model, start)
-        scores = Trainer(model, source, training, place, seed=seed, workers=workers, trackers=trackers).run(listen)
-        start, is_start_partial = place / "checkpoint", False
+    for number, stage in enumerate(run.stages, start=1):
+        place = run.place(number)
+        if isinstance(stage, AverageConfig):
+            processes = PartialState()
+            if processes.is_main_process:
+                write_average(stage, [run.checkpoint(each, number) for each in stage.of], place)
+            processes.wait_for_everyone()
+            scores = {}
+            continue
+        own_seed = seed if stage.seed is None else stage.seed
+        model = build(config, own_seed)
+        begin = run.begins_with(number)
+        if begin is not None and begin == given and is_start_partial:
+            load_what_fits(model, begin)
+        elif begin is not None:
+            load_to_go_on(model, begin)
+        source = _opened(stage, config, data)
+        scores = Trainer(model, source, stage, place, seed=own_seed, workers=workers, trackers=trackers).run(listen)
     return scores
 
 
@@ -64,3 +78,15 @@ def with_vocabulary(config: ModelConfig, words: Sequence[str]) -> ModelConfig:
         return config
     text = config.text.model_copy(update={"vocabulary": Vocabulary.of_text(words).words})
     return config.model_copy(update={"text": text})
+
+
+def _with_words_of_all(config: ModelConfig, run: Run, data: str) -> ModelConfig:
+    """The config with the words of every stage's data, each opened once: a stage's words must not fail a later one."""
+    stages = {stage.data or data: stage for stage in reversed(run.stages) if isinstance(stage, TrainingConfig)}
+    words = [word for stage in stages.values() for word in _opened(stage, config, data).words()]
+    known = () if run.given is None else trained_words(run.given)  # what the start has learned stays known
+    return with_vocabulary(config, [*known, *words])
+
+
+def _opened(stage: TrainingConfig, config: ModelConfig, data: str) -> TrainingData:
+    return open_data(stage.data or data, size_in_training(config, stage), stage, config.memory.interval)

@@ -1,5 +1,7 @@
 """The training loss (Eq. 12), with dice beside it as an option."""
 
+from typing import Protocol
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -7,12 +9,30 @@ from torch.nn import functional as F
 from locater.model.locater import ClipPrediction
 from locater.model.rows import expand_to_expressions
 from locater.model.upsample import upsample
-from locater.records import Batch
+
+
+class Supervision(Protocol):
+    """What is true of a batch; `Batch` says it pixel by pixel."""
+
+    @property
+    def masks(self) -> Tensor:
+        """(B * E, T, h, w) in [0, 1]."""
+        ...
+
+    @property
+    def is_annotated(self) -> Tensor:
+        """(B * E, T) bool."""
+        ...
+
+    @property
+    def motion_targets(self) -> Tensor | None:
+        """(B, T, C + 1, h, w), as `Batch.motion_targets`."""
+        ...
 
 
 def clip_loss(
     prediction: ClipPrediction,
-    batch: Batch,
+    batch: Supervision,
     auxiliary_weight: float,
     dice_weight: float,
     motion_target_weight: float,
@@ -46,7 +66,7 @@ def clip_loss(
         total = total + motion_target_weight * terms["motion_targets"]
     if prediction.presence is not None and presence_weight:
         # Of the whole clip: a thing that is hidden for a while is there all the same.
-        is_there = (batch.masks.flatten(2).amax(-1) * batch.is_annotated).amax(1, keepdim=True)  # (B, 1)
+        is_there = ((batch.masks.flatten(2).amax(-1) > 0) & batch.is_annotated).any(1, keepdim=True).float()  # (B, 1)
         error = F.binary_cross_entropy_with_logits(
             prediction.presence.float(), is_there.expand_as(prediction.presence), reduction="none"
         )

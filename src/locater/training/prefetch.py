@@ -5,10 +5,9 @@ from typing import Any
 
 import torch
 
-from locater.records import Batch, Tokens
 from locater.training.graphed_step import tensors_of
 
-Ready = tuple[Batch, Tokens]
+Ready = tuple[Any, ...]  # a batch's records: dataclasses of tensors
 
 
 class PrefetchedBatches:
@@ -28,7 +27,7 @@ class PrefetchedBatches:
         self._next: Ready | None = None
 
     def take(self) -> Ready:
-        """The next batch with its tokens, ready for the current stream."""
+        """The next batch's records, ready for the current stream."""
         if self._next is None:
             self.prefetch()
         ready, self._next = self._next, None

@@ -12,26 +12,22 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
+from locater.compute.recompute import recompute_blocks
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.model.checkpoint import save_pretrained
-from locater.model.decoder import FineUpsampler
+from locater.model.compiled import compile_parts
 from locater.model.locater import Locater
-from locater.model.memory import MaskEmbedding, WriteController
 from locater.model.transformer import EncoderBlock
-from locater.model.visual.early_stem import EarlyStem
-from locater.records import Batch, Tokens
-from locater.training.data.batches import TrainingData, mirrored, training_plans
+from locater.training.data.batches import TrainingData
 from locater.training.graphed_step import GraphedLosses
+from locater.training.inputs import Share, step_inputs
 from locater.training.losses import clip_loss
 from locater.training.moving_average import WeightAverage
 from locater.training.optimizer import freeze, make_optimizer, polynomial, skip_unless_finite
 from locater.training.prefetch import PrefetchedBatches
 from locater.training.resume import load_state, save_state
 from locater.training.validation import save_pictures, validate
-
-# The parts whose time goes to element-wise work. Each is compiled on its own: the clip, unrolled, would take ages.
-COMPILED = (EncoderBlock, EarlyStem, FineUpsampler, WriteController, MaskEmbedding)
 
 MOST_LOST = 5  # logged losses in a row that are no numbers
 
@@ -63,8 +59,6 @@ class Trainer:
         self.steps = total_steps(config, data)
         self.config = config
         self.folder = folder
-        self.seed = seed
-        self.workers = workers
         self.data = data
         self.accelerator = Accelerator(
             mixed_precision=config.precision,
@@ -74,22 +68,25 @@ class Trainer:
         )
         if trackers:
             self.accelerator.init_trackers("locater", config=_plain(config.model_dump()))
-        for module in model.modules():
-            if isinstance(module, EncoderBlock):
-                module.is_recomputed = config.gradient_checkpointing
-        model.decoder.is_fine = config.is_fine
-        model.is_refined = config.is_fine and config.is_refined
         freeze(model, config)
         self.model = model.to(self.accelerator.device)
+        share = Share(
+            seed,
+            self.accelerator.process_index,
+            self.accelerator.num_processes,
+            workers,
+            self.accelerator.device,
+        )
+        self.inputs = step_inputs(self.model, data, config, share)
         self.average = WeightAverage(self.model, config.ema_decay) if config.ema_decay else None
+        if config.gradient_checkpointing:
+            recompute_blocks(block for block in self.model.modules() if isinstance(block, EncoderBlock))
         if config.compile:
-            for module in self.model.modules():
-                if isinstance(module, COMPILED):
-                    module.compile(dynamic=False)
+            compile_parts(self.model)
         self.optimizer = make_optimizer(self.model, config)
         self.full_rates = [group["lr"] for group in self.optimizer.param_groups]
         self.rate = polynomial(self.steps, config.warmup_steps, config.power)
-        self.wrapped, self.wrapped_optimizer = self.accelerator.prepare(self.model, self.optimizer)
+        self.wrapped, self.wrapped_optimizer = self.accelerator.prepare(self.inputs.network, self.optimizer)
         is_graphed = (
             config.cuda_graph and self.accelerator.device.type == "cuda" and self.accelerator.num_processes == 1
         )
@@ -105,22 +102,12 @@ class Trainer:
         if scaler is not None and scaler_state:
             scaler.load_state_dict(scaler_state)
         log = MetricsLog(self.folder / "metrics.jsonl", first_step, self.accelerator.is_main_process)
-        plans = training_plans(
-            self.data,
-            self.config,
-            self.seed,
-            self.steps,
-            first_step,
-            self.accelerator.process_index,
-            self.accelerator.num_processes,
-            self.workers,
-        )
-        batches = self.batches(plans, first_step)
+        batches = self.batches(self.inputs.plans(self.steps, first_step), first_step)
         scores: dict[str, float] = {}
         started_at, mark, lost = time.monotonic(), first_step, 0
         self.model.train()
         for step in range(first_step, self.steps):
-            terms = self._step(batches, step)
+            terms = self.step(batches, step)
             done = step + 1
             if listen is not None and self.accelerator.is_main_process and (done % 10 == 0 or done == self.steps):
                 speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
@@ -144,27 +131,22 @@ class Trainer:
 
     def batches(self, plans: Iterator[Any], first_step: int) -> PrefetchedBatches:
         """The batches of plans that begin with those of `first_step`."""
-        return PrefetchedBatches(plans, self._prepared, first_step * self.config.accumulate, self.accelerator.device)
+        first = first_step * self.config.accumulate
+        return PrefetchedBatches(plans, self.inputs.prepared, first, self.accelerator.device)
 
-    def _prepared(self, plan: Any, number: int) -> tuple[Batch, Tokens]:
-        """A micro-batch by its number among this process's own, some of its clips mirrored, and its tokens."""
-        draw = self.seed * 10**8 + number * self.accelerator.num_processes + self.accelerator.process_index
-        batch = mirrored(self.data.draw(plan, self.accelerator.device), draw, self.config.flip)
-        return batch, self.model.read(batch.expressions)
-
-    def _step(self, batches: PrefetchedBatches, step: int) -> dict[str, torch.Tensor]:
+    def step(self, batches: PrefetchedBatches, step: int) -> dict[str, torch.Tensor]:
         """One optimiser step over all micro-batches; the last one's loss terms."""
         scale = self.rate(step)
         for group, full in zip(self.optimizer.param_groups, self.full_rates, strict=True):
             group["lr"] = full * scale
         terms: dict[str, torch.Tensor] = {}
         for _ in range(self.config.accumulate):
-            batch, tokens = batches.take()
+            records = batches.take()
             with self.accelerator.accumulate(self.wrapped):
                 if self.graphed is not None:
-                    terms = self.graphed(batch, tokens)
+                    terms = self.graphed(*records)
                 else:
-                    terms = self._losses(batch, tokens)
+                    terms = self._losses(*records)
                     self.accelerator.backward(terms["loss"])
                 if self.accelerator.sync_gradients and self.config.max_gradient_norm is not None:
                     norm = self.accelerator.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)
@@ -177,13 +159,13 @@ class Trainer:
         batches.prefetch()  # the GPU is busy with what was asked of it above
         return {name: value.detach() for name, value in terms.items()}
 
-    def _losses(self, batch: Batch, tokens: Tokens) -> dict[str, torch.Tensor]:
-        with self.accelerator.autocast():
-            prediction = self.wrapped(batch.frames, batch.times, batch.global_frames, batch.global_times, tokens)
+    def _losses(self, *records: Any) -> dict[str, torch.Tensor]:
         config = self.config
+        with self.accelerator.autocast():
+            prediction = self.wrapped(*records)
         return clip_loss(
             prediction,
-            batch,
+            records[0],
             config.auxiliary_weight,
             config.dice_weight,
             config.motion_target_weight,
@@ -193,8 +175,15 @@ class Trainer:
     def _validate(self, step: int, log: "MetricsLog") -> dict[str, float]:
         if not self.accelerator.is_main_process or not self.config.validation_videos:
             return {}
+        config = self.config
         result = validate(
-            self.trained, self.data, self.config.validation_videos, self.accelerator.device, self.config.precision
+            self.trained,
+            self.data,
+            config.validation_videos,
+            self.accelerator.device,
+            config.precision,
+            config.is_fine,
+            config.is_fine and config.is_refined,
         )
         save_pictures(result, self.folder / "validation")
         log.write({"step": step, "validation": result.scores})

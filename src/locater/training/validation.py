@@ -28,8 +28,19 @@ class Validation:
 
 
 @torch.no_grad()
-def validate(model: Locater, data: TrainingData, videos: int, device: torch.device, precision: str) -> Validation:
-    """Scores of `videos` whole validation videos a kind, by the same step that inference runs."""
+def validate(
+    model: Locater,
+    data: TrainingData,
+    videos: int,
+    device: torch.device,
+    precision: str,
+    is_fine: bool = True,
+    is_refined: bool = True,
+) -> Validation:
+    """Scores of `videos` whole validation videos a kind, by the same step that inference runs.
+
+    Of a stage that learns coarser masks, those are scored (`is_fine`, `is_refined` as in training).
+    """
     was_training = model.training
     model.eval()
     scores: dict[str, float] = {}
@@ -39,7 +50,7 @@ def validate(model: Locater, data: TrainingData, videos: int, device: torch.devi
         for first in range(0, videos, VIDEOS_AT_ONCE):
             numbers = range(first, min(first + VIDEOS_AT_ONCE, videos))
             batch = data.draw(data.validation(kind, numbers), device)
-            predicted = predict(model, batch, precision)
+            predicted = predict(model, batch, precision, is_fine, is_refined)
             overlaps.append(iou(predicted, batch.masks > 0.5)[batch.is_annotated])
             if first == 0:
                 pictures[kind] = picture(batch, predicted)
@@ -48,11 +59,14 @@ def validate(model: Locater, data: TrainingData, videos: int, device: torch.devi
     return Validation(scores, pictures)
 
 
-def predict(model: Locater, batch: Batch, precision: str) -> torch.Tensor:
+def predict(
+    model: Locater, batch: Batch, precision: str, is_fine: bool = True, is_refined: bool = True
+) -> torch.Tensor:
     """The masks (B, T, H, W) bool of whole videos."""
     with mixed(precision, batch.frames.device):
+        tokens = model.read(batch.expressions)
         logits = model(
-            batch.frames, batch.times, batch.global_frames, batch.global_times, model.read(batch.expressions)
+            batch.frames, batch.times, batch.global_frames, batch.global_times, tokens, is_fine, is_refined
         ).logits
     soft = logits.float().sigmoid()
     return torch.stack([resize_soft(video, *batch.masks.shape[-2:]) for video in soft]) > THRESHOLD

@@ -1,10 +1,8 @@
 """(c) Peak memory by the length of the video, streamed through the real segmenter."""
 
-import ctypes
 import gc
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -12,6 +10,7 @@ import torch
 from locater.bench.harness.chart import Lines
 from locater.bench.harness.checks import Check
 from locater.bench.harness.clip import preset_model, sentences_of
+from locater.bench.harness.peaks import can_tell_process_peak, process_peak, restart_process_peak
 from locater.bench.harness.report import Report, Row
 from locater.bench.harness.request import BenchRequest
 from locater.errors import LocaterError
@@ -22,7 +21,6 @@ LENGTHS = (100, 1_000, 10_000)
 # The GPU's allocator counts to the byte what was request for (what it holds depends on which blocks were free: peaks of
 # equal videos differed by 3 MB). A process also keeps what its libraries and the interpreter have freed.
 CUDA_LIMIT, PROCESS_LIMIT = 0.0, 32.0  # MB
-_STATUS, _MARKS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 class GeneratedFrames:
@@ -43,7 +41,7 @@ class GeneratedFrames:
 
 def run(request: BenchRequest) -> Report:
     """Peak memory and time a frame of short and long videos."""
-    if not request.is_cuda and not _MARKS.exists():
+    if not request.is_cuda and not can_tell_process_peak():
         raise LocaterError("Peak memory is told by Linux or by a CUDA device alone; run this benchmark on one.")
     lengths = (40, 80) if request.is_quick else LENGTHS
     segmenter = Segmenter(preset_model(request), request.device, request.precision)
@@ -87,18 +85,9 @@ def _peak_of(segmenter: Segmenter, source: GeneratedFrames, request: BenchReques
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_stats()["requested_bytes.all.current"]
     else:
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)  # what was freed goes back to the system, and counts anew when taken again
-        _MARKS.write_text("5", "ascii")  # sets the high-water mark back to now
-        before = _resident("VmRSS")
+        before = restart_process_peak()
     state_bytes = 0
     for result in segmenter.segment(source, sentences_of(1)):
         state_bytes = result.state.nbytes
-    peak = torch.cuda.memory_stats()["requested_bytes.all.peak"] if request.is_cuda else _resident("VmHWM")
+    peak = torch.cuda.memory_stats()["requested_bytes.all.peak"] if request.is_cuda else process_peak()
     return peak, peak - before, state_bytes
-
-
-def _resident(field: str) -> int:
-    lines = _STATUS.read_text(encoding="ascii").splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(field))

@@ -69,6 +69,17 @@ def first_number(seed: int) -> int:
     return ones * NUMBERS_PER_SEED + tens * NUMBERS_PER_TEN % NUMBERS_PER_SEED
 
 
+def share_of_batch(config: TrainingConfig, processes: int) -> int:
+    """Clips of one process's micro-batch."""
+    parts = config.accumulate * processes
+    if config.batch_size % parts:
+        raise LocaterError(
+            f"A batch of {config.batch_size} cannot be shared by {processes} processes in {config.accumulate} parts "
+            "each."
+        )
+    return config.batch_size // parts
+
+
 class _Plans(TorchDataset[Any]):
     """Micro-batch number to plan, for worker processes."""
 
@@ -80,7 +91,7 @@ class _Plans(TorchDataset[Any]):
         self.seed = seed
         self.steps = steps
         self.rank = rank
-        self.share = config.batch_size // config.accumulate // world
+        self.share = share_of_batch(config, world)
         self.world = world
 
     def __len__(self) -> int:
@@ -103,14 +114,15 @@ def training_plans(
     workers: int,
 ) -> Iterator[Any]:
     """This process's plans from `first_step` on, one a micro-batch."""
-    if config.batch_size % (config.accumulate * world):
-        raise LocaterError(
-            f"A batch of {config.batch_size} cannot be shared by {world} processes in {config.accumulate} parts each."
-        )
     plans = _Plans(data, config, seed, steps, rank, world)
     numbers = range(first_step * config.accumulate, len(plans))
     loader = DataLoader(
-        plans, batch_size=None, sampler=numbers, num_workers=workers, prefetch_factor=4 if workers else None
+        plans,
+        batch_size=None,
+        sampler=numbers,
+        num_workers=workers,
+        prefetch_factor=4 if workers else None,
+        generator=torch.Generator(),  # else it draws from the one whose state is saved, once more after each restart
     )
     return iter(loader)
 
