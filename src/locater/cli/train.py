@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
+from locater.cli.opening import DATA
 from locater.cli.terminal import progress_display
 
 
 def train(
     preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
-    data: Annotated[str, typer.Option(help="What to train on: shapes, composed:PACK, or DATASET:ROOT.")],
+    data: Annotated[str, typer.Option(metavar="NAME[:ROOT]", help=f"What to train on. {DATA}")],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
     changes: Annotated[
         list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")

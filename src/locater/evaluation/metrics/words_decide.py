@@ -1,11 +1,10 @@
 """Right sentences, wrong ones and joined pairs, each scored alone: whether the words decide what is marked."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from locater.evaluation.metrics.exact_mean import mean
 from locater.evaluation.metrics.sample_score import SampleScore
-from locater.evaluation.metrics.summary import summarise
+from locater.evaluation.metrics.summary import Scores, summarise
 from locater.evaluation.run.contrasts import CONTRASTS, WRONG
 
 RIGHT = "right"
@@ -21,7 +20,7 @@ def answerable(samples: Sequence[SampleScore]) -> list[SampleScore]:
     return [sample for sample in samples if sample.info.kind != WRONG]
 
 
-def words_results(samples: Sequence[SampleScore]) -> dict[str, Any]:
+def words_results(samples: Sequence[SampleScore]) -> dict[str, Scores]:
     """Every score of each group there is, with `j&f_visible` and `empty_share` beside them."""
     groups = {RIGHT: rightly_asked(samples)}
     groups |= {kind: [sample for sample in samples if sample.info.kind == kind] for kind in (WRONG, *CONTRASTS)}
