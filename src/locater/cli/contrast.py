@@ -42,9 +42,9 @@ def contrast_roles(
 
 @contrast.command("pairs")
 def contrast_pairs(
-    dataset: Annotated[str, typer.Argument(help=DATA)],
+    dataset: Annotated[str, typer.Argument(metavar="NAME[:ROOT]", help=DATA)],
     split: Annotated[str | None, typer.Option(help="test, valid, ...; the one to evaluate on by default.")] = None,
-    count: Annotated[int | None, typer.Option(help="Of a world: videos a kind of sentence; 100 by default.")] = None,
+    count: Annotated[int | None, typer.Option(help="Of a world: videos per kind of sentence; 100 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Decides between equally good pairs.")] = 0,
     labeler: Annotated[str, typer.Option(help=_LABELER)] = "",
     out: Annotated[
@@ -71,10 +71,10 @@ def contrast_pairs(
 
 @contrast.command("build")
 def contrast_build(
-    dataset: Annotated[str, typer.Argument(help=DATA)],
+    dataset: Annotated[str, typer.Argument(metavar="NAME[:ROOT]", help=DATA)],
     out: Annotated[Path, typer.Option(help="Folder of the test set; a build that was interrupted there goes on.")],
     split: Annotated[str | None, typer.Option(help="test, valid, ...; the one to evaluate on by default.")] = None,
-    count: Annotated[int | None, typer.Option(help="Of a world: videos a kind of sentence; 100 by default.")] = None,
+    count: Annotated[int | None, typer.Option(help="Of a world: videos per kind of sentence; 100 by default.")] = None,
     subsets: Annotated[str, typer.Option(help="Any of M (several actors), S (side by side), T (in turn).")] = "M,S,T",
     seed: Annotated[int, typer.Option(help="Decides between equally good pairs.")] = 0,
     order: Annotated[str, typer.Option(help="query-first (left, ahead), query-last, or mixed.")] = "query-first",

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CHECKPOINT = "default"
 # How every command names data, and what help says of it.
-DATA = "NAME[:ROOT]: shapes, composed:PACK, positions:PACK, or a dataset and its folder, as a2d-sentences:~/data/a2d."
+DATA = "shapes, composed:PACK, positions:PACK, or a dataset and its folder, as a2d-sentences:~/data/a2d."
 OLD_ROOT = "The folder, where it is not part of the name."
 
 

@@ -11,7 +11,12 @@ from locater.cli.terminal import progress_display
 
 def train(
     preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
-    data: Annotated[str, typer.Option(metavar="NAME[:ROOT]", help=f"What to train on. {DATA}")],
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[:ROOT]", help="What to train on: shapes, composed:PACK, or a dataset and its folder."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
     changes: Annotated[
         list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")
@@ -55,7 +60,7 @@ def ablate(
     table: Annotated[str, typer.Argument(help="key_components, memories, fusion_modules, memory_capacity, ...")],
     data: Annotated[
         list[str],
-        typer.Option(metavar="NAME[:ROOT]", help=f"What to train and score on; further ones are scored too. {DATA}"),
+        typer.Option(metavar="NAME[:ROOT]", help=f"What to train and score on; further ones are scored too: {DATA}"),
     ],
     out: Annotated[Path, typer.Option(help="Folder of the runs and of the table; finished runs are kept.")],
     preset: Annotated[str, typer.Option(help="The network that the rows change.")] = "shapes",
