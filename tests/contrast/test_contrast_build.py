@@ -17,10 +17,11 @@ import pytest
 
 from locater.cli import app as cli
 from locater.contrast.build import BuildRequest, build
-from locater.datasets.catalog import open_dataset
+from locater.datasets.catalog import Source, open_dataset
+from locater.datasets.davis import described_sequences
+from locater.datasets.drawn_worlds import Drawing
 from locater.datasets.inspect.check import check_dataset
 from locater.errors import LocaterError
-from locater.evaluation.run.sources import open_evaluated
 from locater.io import rle
 from locater.records import Dataset, Sample
 from locater.text.roles import SentenceRoles
@@ -28,6 +29,7 @@ from locater.video.reader import open_source
 from tests.support import made_benchmarks
 from tests.support.making_contrasts import LABELER, FakeLabeler, make_contrasting_a2d, make_odd_folder, tree
 from tests.support.making_datasets import make_folder
+from tests.support.making_davis import make_davis
 
 PAIR = "two_0__one_0"  # a brown dog is running / walking on the grass
 
@@ -278,7 +280,7 @@ def test_every_dataset_builds(
     root = None if make is None else tmp_path / "root"
     if make is not None and root is not None:
         make(root)
-    dataset = open_evaluated(name, root, split, count=1 if root is None else None, size=32)
+    dataset = Source(name, root).open(split, Drawing(1 if root is None else None, size=32))
     infos = dataset.samples()
     built = build(dataset, EachElsewhere(), BuildRequest(tmp_path / "set"))
     assert not built.skipped
@@ -343,3 +345,21 @@ def test_pairs_without_pixels(
     told = capfd.readouterr().out
     assert stop.value.code == 0 and "| queries | 7 | 4 | 5 | 5 |" in told and "5 of 7 queries have a contrast" in told
     assert len(lines.read_text().splitlines()) == 7
+
+
+def test_only_the_datasets_own_sentences_are_queries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`locater evaluate davis` asks wrong sentences too; a pair with one of them would have a false truth."""
+    make_davis(tmp_path / "davis")
+    lines = tmp_path / "pairs.jsonl"
+    arguments = ["contrast", "pairs", f"davis:{tmp_path / 'davis'}", "--labeler", LABELER, "--out", str(lines)]
+    monkeypatch.setattr(sys, "argv", ["locater", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0, capfd.readouterr().err
+    queries = [json.loads(line)["query"] for line in lines.read_text().splitlines()]
+    own = {
+        f"{name}/{kind}": text for name, each in described_sequences().items() for kind, text in each.sentences.items()
+    }
+    assert {query["source"]["key"]: query["expression"] for query in queries} == own

@@ -222,8 +222,10 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> object:
 
 def test_check_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     make_folder(tmp_path)
-    assert run(monkeypatch, "data", "check", "folder", tmp_path) == 0
-    assert "All is well." in capsys.readouterr().out
+    assert run(monkeypatch, "data", "check", f"folder:{tmp_path}") == 0
+    told = capsys.readouterr().out
+    assert run(monkeypatch, "data", "check", "folder", tmp_path) == 0  # the old spelling
+    assert told.endswith("All is well.\n") and told == capsys.readouterr().out
     (tmp_path / "videos/street.mp4").unlink()
     assert run(monkeypatch, "data", "check", "folder", tmp_path, "--split", "test") == 2
     out = capsys.readouterr().out
@@ -232,7 +234,11 @@ def test_check_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert run(monkeypatch, "data", "check", "a2d-sentences", tmp_path) == 2
     assert "Release/videoset.csv is missing" in capsys.readouterr().out
     assert run(monkeypatch, "data", "check", "a2d", tmp_path) == 2
-    assert capsys.readouterr().err.startswith("Error: There is no dataset 'a2d'; choose one of a2d-sentences")
+    assert "There is no dataset 'a2d'; choose one of shapes, " in capsys.readouterr().err
+    assert run(monkeypatch, "data", "check", "shapes") == 2
+    assert "it has no files that could be checked" in capsys.readouterr().err
+    assert run(monkeypatch, "data", "check", "mevis") == 2
+    assert "mevis needs the folder" in capsys.readouterr().err
 
 
 def test_counts_off_the_published_ones_are_no_pass(
@@ -248,8 +254,12 @@ def test_counts_off_the_published_ones_are_no_pass(
 def test_show_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     make_folder(tmp_path)
     out = tmp_path / "sheet.png"
-    assert run(monkeypatch, "data", "show", "folder", tmp_path, "--out", out, "--count", 3) == 0
+    assert run(monkeypatch, "data", "show", f"folder:{tmp_path}", "--out", out, "--count", 3) == 0
     assert "3 sentences shown" in capsys.readouterr().out
+    before = out.read_bytes()
+    assert run(monkeypatch, "data", "show", "folder", tmp_path, "--out", out, "--count", 3) == 0  # the old spelling
+    assert out.read_bytes() == before
+    assert run(monkeypatch, "data", "show", "shapes", "--out", tmp_path / "shapes.png", "--count", 2) == 0
     with Image.open(out) as image:
         pixels = np.asarray(image.convert("RGB")).astype(int)
     assert pixels.shape[1] > 3 * 320

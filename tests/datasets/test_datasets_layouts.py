@@ -13,7 +13,7 @@ from PIL import Image
 from pycocotools import mask as coco_mask
 
 from locater.datasets.annotated import AnnotatedDataset
-from locater.datasets.catalog import CATALOG, dataset_names, open_dataset
+from locater.datasets.catalog import open_dataset
 from locater.datasets.inspect.check import check_dataset
 from locater.datasets.reading.lazy import LazySource
 from locater.errors import LocaterError
@@ -348,28 +348,6 @@ def test_masks_of_any_picture_mode(tmp_path: Path) -> None:
     for mode in ("1", "L", "P", "RGB", "RGBA"):
         grey.convert(mode).save(path)
         np.testing.assert_array_equal(dataset.load(info).masks[0], blob(90), err_msg=mode)
-
-
-# ---- The catalog -----------------------------------------------------------------------------------------------------
-
-
-def test_catalog_refuses_in_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(LocaterError, match="choose one of a2d-sentences, jhmdb-sentences"):
-        open_dataset("a2d", tmp_path, None)
-    with pytest.raises(LocaterError, match="it has train, test"):
-        open_dataset("a2d-sentences", tmp_path, "valid")
-    with pytest.raises(LocaterError, match="needs the folder"):
-        open_dataset("a2d-sentences", None, None)
-    with pytest.raises(LocaterError, match="There is no folder"):
-        open_dataset("a2d-sentences", tmp_path / "absent", None)
-
-
-def test_every_line_of_the_catalog_has_a_usual_split(tmp_path: Path) -> None:
-    for name in dataset_names():
-        entry = CATALOG[name]
-        assert not entry.published or entry.default_split in entry.published
-        with pytest.raises(LocaterError, match="is missing"):  # an empty folder: the file it looks for is named
-            open_dataset(name, tmp_path, None).samples()
 
 
 def test_absent_library_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

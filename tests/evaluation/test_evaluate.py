@@ -122,10 +122,10 @@ def test_wrong_words_give_one_sentence(
     for words, expected in (
         (["nothing-like-it"], "There is no dataset 'nothing-like-it'; choose one of shapes, "),
         (["shapes", tmp_path], "is drawn, not read"),
-        (["shapes", "--split", "train"], "no split 'train' to evaluate on"),
+        (["shapes", "--split", "train"], "shapes has no split 'train'"),
         (["shapes", "--count", "0"], "--count is 0"),
         (["shapes", "--limit", "0"], "--limit is 0"),
-        (["shapes", "--submission", tmp_path / "a.zip"], "Nobody takes submissions for shapes-test"),
+        (["shapes", "--submission", tmp_path / "a.zip"], "Nobody takes submissions for shapes;"),
         (["mevis"], "needs the folder"),
         (["mevis", tmp_path / "absent"], "There is no folder"),
         (["mevis", tmp_path], "meta_expressions.json is missing"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from locater.datasets.catalog import Source
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
@@ -46,7 +47,7 @@ def test_a_layout_is_scored(
     checkpoint: Path, tmp_path: Path, name: str, split: str | None, make: Callable[[Path], Truth]
 ) -> None:
     truth = make(tmp_path / "root")
-    asked = EvaluateRequest(str(checkpoint), name, tmp_path / "out", root=tmp_path / "root", split=split, failures=2)
+    asked = EvaluateRequest(str(checkpoint), Source(name, tmp_path / "root"), tmp_path / "out", split=split, failures=2)
     finished = evaluate(asked, Segmenter.from_pretrained(checkpoint, "cpu"), Place(0, 1, 0))
     assert finished.results is not None
     rows = (tmp_path / "out" / "per_sample.csv").read_text().splitlines()[1:]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from locater.datasets.catalog import Source
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
@@ -82,7 +83,7 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def scored(checkpoint: Path, pack: Path, out: Path, rule: Rule) -> dict[str, Any]:
-    asked = EvaluateRequest(str(checkpoint), "positions", out, pack, count=COUNT, failures=0)
+    asked = EvaluateRequest(str(checkpoint), Source("positions", pack), out, count=COUNT, failures=0)
     found = evaluate(asked, Scripted(checkpoint, pack, rule), Place()).results
     assert found is not None
     return found
@@ -141,6 +142,6 @@ def test_what_is_refused(
     assert "The world positions needs its pack's folder; make one with `locater data compose`." in refused()
     assert "is no pack of cut-outs" in refused(tmp_path)
     assert " has 1; hold more out with " in refused(small_pack().folder)
-    assert "There is no split 'train' to evaluate on" in refused(pack, "--split", "train")
+    assert "positions has no split 'train'; it has test, heldout, validation." in refused(pack, "--split", "train")
     assert "--count is 0; it must be at least 1." in refused(pack, "--count", 0)
     assert not (tmp_path / "no").exists()

@@ -55,6 +55,41 @@ def test_the_best_scored_mask_of_an_image_counts_and_a_missing_one_is_empty(tmp_
     assert "MTTR" in judged.text and "printed as mAP without saying which" in judged.text
 
 
+@pytest.mark.parametrize("order", [(5, 25), (25, 5)])
+def test_of_equally_scored_masks_the_last_counts_as_in_mttr(tmp_path: Path, order: tuple[int, int]) -> None:
+    truth = coco_truth(tmp_path / "truth.json")
+    found: list[dict[str, Any]] = [
+        {"image_id": "v_clip_f_1_i_0", "segmentation": runs(box(left)), "score": 0.5} for left in order
+    ]
+    (tmp_path / "found.json").write_text(json.dumps(found))
+    scores = score(tmp_path / "found.json", truth, "a2d").results["scores"]
+    # MTTR's rule, word for word: sorted(pred_annots, key=lambda a: a['score'])[-1]
+    chosen = order[found.index(sorted(found, key=lambda each: each["score"])[-1])]
+    assert chosen == order[-1] and scores["miou"] == pytest.approx((chosen == 5) / 3)
+
+
+def test_the_dataset_says_by_which_protocol_it_is_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a2d").mkdir()
+    truth = coco_truth(tmp_path / "a2d" / "a2d_sentences_test_annotations_in_coco_format.json")
+    found = [{"image_id": "v_clip_f_1_i_0", "segmentation": runs(box(5)), "score": 0.5}]
+    (tmp_path / "found.json").write_text(json.dumps(found))
+    old = run(monkeypatch, capfd, "score", tmp_path / "found.json", truth, "--protocol", "a2d")
+    assert old[0] == 0 and "MTTR" in old[1]
+    for place in (truth, truth.parent):  # the file itself, or the folder of the dataset
+        assert run(monkeypatch, capfd, "score", tmp_path / "found.json", f"a2d-sentences:{place}") == old
+    for words, expected in (
+        ("shapes", "There is no protocol for shapes; masks are scored on davis, a2d-sentences, "),
+        ("mevis", "mevis needs the folder of its true masks"),
+        ("golf:x", "There is no dataset 'golf'"),
+        (f"mevis:{tmp_path / 'absent'}", "There is no "),
+        (f"a2d-sentences:{tmp_path}", "a2d_sentences_test_annotations_in_coco_format.json is missing"),
+    ):
+        code, out, err = run(monkeypatch, capfd, "score", tmp_path / "found.json", words)
+        assert code == 2 and out == "" and err.count("\n") == 1 and expected in err, (words, err)
+
+
 def test_pictures_are_scored_as_run_lengths_are(tmp_path: Path) -> None:
     truth = coco_truth(tmp_path / "truth.json")
     (tmp_path / "masks").mkdir()

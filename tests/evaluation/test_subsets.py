@@ -1,6 +1,7 @@
 """A2D-S+ as the paper reports it: a built set through the command, the average, the groups by number of objects."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ from locater.contrast.build import BuildRequest, build
 from locater.datasets.catalog import open_dataset
 from locater.evaluation.metrics.counts import FrameCounts
 from locater.evaluation.metrics.sample_score import FrameScore, SampleScore
-from locater.evaluation.report.tables import as_markdown, results
-from locater.records import SampleInfo
+from locater.evaluation.report.subsets import SubsetsEvaluator
+from locater.evaluation.report.tables import Report
+from locater.records import Sample, SampleInfo
 from tests.support.evaluation_command import run, tiny_checkpoint
 from tests.support.making_contrasts import FakeLabeler, make_contrasting_a2d
 
@@ -22,25 +24,42 @@ def scored(subset: str, number: int, objects: int | None, overlap: int) -> Sampl
     return SampleScore(info, (FrameScore(0, counts, 0.5),), 1)
 
 
+@dataclass(frozen=True)
+class Named:
+    """A dataset of which only the name is asked."""
+
+    name: str
+
+    def samples(self) -> list[SampleInfo]:
+        raise NotImplementedError
+
+    def load(self, info: SampleInfo) -> Sample:
+        raise NotImplementedError
+
+
+def report(name: str, samples: list[SampleScore]) -> Report:
+    return Report.of({}, "ours", name, samples, SubsetsEvaluator(Named(name)).sections(samples))
+
+
 def test_subsets_weigh_the_same_and_objects_make_thirds() -> None:
     samples = [scored("M", 0, 2, 90)]
     samples += [scored("S", number, objects, 10 * objects) for number, objects in enumerate((9, 2, 4, 3, 2, 8))]
     samples += [scored("T", number, None, 30) for number in range(4)]
-    found = results({}, "a2d-s+-all", samples)
+    found = report("a2d-s+-all", samples).figures()
     assert found["by"]["kind"]["S"]["miou"] == pytest.approx(28 / 60)
     assert found["average"]["miou"] == pytest.approx((0.9 + 28 / 60 + 0.3) / 3)
     assert "samples" not in found["average"]
     groups = [(group["objects_per_video"], group["samples"], group["miou"]) for group in found["thirds"]["S"]]
     assert groups == [(2, 2, 0.2), (3.5, 2, 0.35), (8.5, 2, pytest.approx(0.85))]
     assert "T" not in found["thirds"]  # nobody counted its objects
-    text = as_markdown(found)
+    text = report("a2d-s+-all", samples).markdown()
     assert "| S, LOCATER ViT-B/6 | 19.0 | 19.0 | 31.4 | 29.9 | - | - |" in text
     assert "| S | 3.50 | 2 | 35.00 | 4.11 | 29.8 |" in text
     # Another source is not the paper's; other kinds are no subsets; a part has no average.
-    other = as_markdown(results({}, "contrast-shapes-test-all", samples))
+    other = report("contrast-shapes-test-all", samples).markdown()
     assert "LOCATER ViT-B/6" not in other and "| S | 3.50 | 2 | 35.00 | - | - |" in other
-    assert "thirds" not in results({}, "shapes-test", [scored("motion", 0, 2, 50)])
-    assert "average" not in results({}, "a2d-s+-S", samples[1:7])
+    assert "thirds" not in report("a2d-s+-N", [scored("N", 0, 2, 50)]).figures()
+    assert "average" not in report("a2d-s+-S", samples[1:7]).figures()
 
 
 @pytest.mark.filterwarnings("ignore::locater.inference.segmenter.NotUnderstoodWarning")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from locater.datasets.catalog import Source
 from locater.datasets.davis import DavisSentences, described_sequences, further_sentences
 from locater.evaluation.run.contrasts import CONTRASTS, CROWD, WRITTEN, WRONG, ContrastedDataset
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
@@ -96,7 +97,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scored(
     checkpoint: Path, root: Path, out: Path, rule: Answer, contrasts: tuple[str, ...] = CONTRASTS
 ) -> dict[str, Any]:
-    asked = EvaluateRequest(str(checkpoint), "davis", out, root, failures=1, contrasts=contrasts)
+    asked = EvaluateRequest(str(checkpoint), Source("davis", root), out, failures=1, contrasts=contrasts)
     found = evaluate(asked, Scripted(checkpoint, rule), Place(0, 1, 0)).results
     assert found is not None
     return found
@@ -213,7 +214,7 @@ def test_real_pairs_are_joined() -> None:
 def test_the_command(
     checkpoint: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["evaluate", checkpoint, "davis", root, "--out", tmp_path / "run", "--device", "cpu"]
+    words = ["evaluate", checkpoint, f"davis:{root}", "--out", tmp_path / "run", "--device", "cpu"]
     code, out, _ = run(monkeypatch, capfd, *words, "--limit", 6, "--contrast", "spatial, temporal")
     assert code == 0 and "## Whether the words decide" in out and "| the right sentence | 3 |" in out
     assert list(json.loads((tmp_path / "run" / "results.json").read_text())["words"]) == ["right", WRONG]
@@ -221,4 +222,4 @@ def test_the_command(
     assert code == 2 and "There is no contrast 'spacial'; choose spatial or temporal" in err
     shapes = ["evaluate", checkpoint, "shapes", "--out", tmp_path / "no", "--device", "cpu"]
     code, _, err = run(monkeypatch, capfd, *shapes, "--contrast", "spatial")
-    assert code == 2 and err.count("\n") == 1 and "which shapes does not say" in err
+    assert code == 2 and err.count("\n") == 1 and "which shapes-test does not say" in err

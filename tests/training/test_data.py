@@ -52,7 +52,7 @@ def test_a_mirrored_clip_has_a_mirrored_sentence() -> None:
 
 
 def test_what_cannot_be_is_said() -> None:
-    with pytest.raises(LocaterError, match="no training data 'a2d'"):
+    with pytest.raises(LocaterError, match="no dataset 'a2d'; choose one of shapes, composed:PACK"):
         open_data("a2d", 32, TrainingConfig(), 4)
     with pytest.raises(LocaterError, match="kind 'colour'"):
         data(kind_weights={"colour": 1.0})

@@ -83,7 +83,7 @@ def test_loss_falls_and_a_killed_run_resumes_to_identical_weights(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["train", "tiny", "--data", "a2d", "--out", "x"], "no training data"),
+        (["train", "tiny", "--data", "a2d", "--out", "x"], "no dataset 'a2d'"),
         (["train", "tiny", "--data", "shapes", "--out", "x"], "set training.steps"),
         (["train", "tiny", "--data", "shapes", "--out", "x", "--set", "training.stepz=3"], "known here are accumulate"),
         (["train", "tiny", "--data", "shapes", "--out", "x", "--set", "nonsense"], "write it as memory.write=paper"),

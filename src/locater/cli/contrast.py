@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from locater.cli.opening import DATA
 from locater.cli.terminal import progress_display
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 contrast = typer.Typer(help="Build harder test sets from any dataset, as the paper's A2D-S+.", no_args_is_help=True)
 
-_SOURCE = "shapes, composed:PACK or DATASET:ROOT, as a2d-sentences:~/data/a2d."
 _LABELER = "Your own role labeler, as module:callable; ours by default."
 
 
@@ -42,9 +42,9 @@ def contrast_roles(
 
 @contrast.command("pairs")
 def contrast_pairs(
-    dataset: Annotated[str, typer.Argument(help=_SOURCE)],
+    dataset: Annotated[str, typer.Argument(metavar="NAME[:ROOT]", help=DATA)],
     split: Annotated[str | None, typer.Option(help="test, valid, ...; the one to evaluate on by default.")] = None,
-    count: Annotated[int | None, typer.Option(help="Of a world: videos a kind of sentence; 100 by default.")] = None,
+    count: Annotated[int | None, typer.Option(help="Of a world: videos per kind of sentence; 100 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Decides between equally good pairs.")] = 0,
     labeler: Annotated[str, typer.Option(help=_LABELER)] = "",
     out: Annotated[
@@ -71,10 +71,10 @@ def contrast_pairs(
 
 @contrast.command("build")
 def contrast_build(
-    dataset: Annotated[str, typer.Argument(help=_SOURCE)],
+    dataset: Annotated[str, typer.Argument(metavar="NAME[:ROOT]", help=DATA)],
     out: Annotated[Path, typer.Option(help="Folder of the test set; a build that was interrupted there goes on.")],
     split: Annotated[str | None, typer.Option(help="test, valid, ...; the one to evaluate on by default.")] = None,
-    count: Annotated[int | None, typer.Option(help="Of a world: videos a kind of sentence; 100 by default.")] = None,
+    count: Annotated[int | None, typer.Option(help="Of a world: videos per kind of sentence; 100 by default.")] = None,
     subsets: Annotated[str, typer.Option(help="Any of M (several actors), S (side by side), T (in turn).")] = "M,S,T",
     seed: Annotated[int, typer.Option(help="Decides between equally good pairs.")] = 0,
     order: Annotated[str, typer.Option(help="query-first (left, ahead), query-last, or mixed.")] = "query-first",
@@ -135,8 +135,8 @@ def contrast_review(
 
 
 def _open_source(spec: str, split: str | None, count: int | None) -> "Dataset":
-    """The dataset or world that a name stands for; spelt as `locater train --data` has it."""
-    from locater.evaluation.run.sources import open_evaluated
+    """The dataset's or world's own questions."""
+    from locater.datasets.catalog import find_source
+    from locater.datasets.drawn_worlds import Drawing
 
-    name, _, root = spec.partition(":")
-    return open_evaluated(name, Path(root).expanduser() if root else None, split, count=count)
+    return find_source(spec).open(split, Drawing(count))

@@ -6,27 +6,35 @@ from typing import Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
+from locater.cli.opening import DATA, OLD_ROOT
 from locater.cli.terminal import progress_display
 from locater.errors import LocaterError
+
+_DATASET = "A dataset and the folder it was unpacked in, as mevis:~/data/mevis; docs/datasets.md lists them."
 
 data = typer.Typer(help="Look at the datasets that others made.", no_args_is_help=True)
 
 
 @data.command("check")
 def data_check(
-    dataset: Annotated[str, typer.Argument(help="A dataset's name; docs/datasets.md lists them.")],
-    root: Annotated[Path, typer.Argument(help="The folder it was unpacked in.")],
+    dataset: Annotated[str, typer.Argument(metavar="NAME:ROOT", help=_DATASET)],
+    root: Annotated[Path | None, typer.Argument(help=OLD_ROOT, hidden=True)] = None,
     split: Annotated[
         str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")
     ] = None,
 ) -> None:
     """Count a dataset against the published figures, and name every file that is missing or broken."""
+    from locater.datasets.catalog import find_source
     from locater.datasets.inspect.check import check_dataset
 
+    source = find_source(dataset, root)
     with progress_display("videos/s") as progress:
         task = progress.add_task("checking")
         report = check_dataset(
-            dataset, root, split, on_video=lambda done, total: progress.update(task, completed=done, total=total)
+            source.name,
+            source.root,
+            split,
+            on_video=lambda done, total: progress.update(task, completed=done, total=total),
         )
     typer.echo("\n".join(report.lines()))
     if not report.is_fine:
@@ -35,19 +43,19 @@ def data_check(
 
 @data.command("show")
 def data_show(
-    dataset: Annotated[str, typer.Argument(help="A dataset's name; docs/datasets.md lists them.")],
-    root: Annotated[Path, typer.Argument(help="The folder it was unpacked in.")],
+    dataset: Annotated[str, typer.Argument(metavar="NAME[:ROOT]", help=DATA)],
     out: Annotated[Path, typer.Option(help="The picture to write.")],
+    root: Annotated[Path | None, typer.Argument(help=OLD_ROOT, hidden=True)] = None,
     count: Annotated[int, typer.Option(help="How many sentences, evenly spaced.")] = 12,
     split: Annotated[
         str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")
     ] = None,
 ) -> None:
     """Make a contact sheet of frames with their masks and sentences."""
-    from locater.datasets.catalog import open_dataset
+    from locater.datasets.catalog import find_source
     from locater.datasets.inspect.sheet import write_contact_sheet
 
-    shown = write_contact_sheet(open_dataset(dataset, root, split), out, count)
+    shown = write_contact_sheet(find_source(dataset, root).open(split), out, count)
     typer.echo(f"{shown} sentences shown in {out}")
 
 

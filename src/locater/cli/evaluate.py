@@ -6,18 +6,25 @@ from typing import Annotated
 
 import typer
 
-from locater.cli.opening import open_segmenter
+from locater.cli.opening import DATA, OLD_ROOT, open_segmenter
 from locater.cli.terminal import one_line, progress_display
+from locater.errors import LocaterError
+
+_SCORED = (
+    "The true masks: davis, ref-davis17, mevis, refer-youtube-vos or a2d-sentences, and the dataset's folder; of the "
+    "last, also MTTR's file of masks in COCO's format."
+)
 
 
 def evaluate(
     checkpoint: Annotated[str, typer.Argument(help="A folder, a shipped name or a hub name.")],
-    dataset: Annotated[str, typer.Argument(help="shapes, composed, positions, or a dataset, as refer-youtube-vos.")],
+    dataset: Annotated[str, typer.Argument(metavar="NAME[:ROOT]", help=DATA)],
     out: Annotated[Path, typer.Option(help="Folder of the results; a run that was interrupted there goes on.")],
-    root: Annotated[Path | None, typer.Argument(help="The folder the dataset was unpacked in.")] = None,
+    root: Annotated[Path | None, typer.Argument(help=OLD_ROOT, hidden=True)] = None,
     split: Annotated[str | None, typer.Option(help="test, valid, ...; the dataset's usual one by default.")] = None,
     count: Annotated[
-        int | None, typer.Option(help="Of a world: videos a kind of sentence, 100 by default; of positions 200 scenes.")
+        int | None,
+        typer.Option(help="Of a world: videos per kind of sentence, 100 by default; of positions 200 scenes."),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many questions.")] = None,
     submission: Annotated[Path | None, typer.Option(help="Also write this zip, to hand in.")] = None,
@@ -27,14 +34,15 @@ def evaluate(
     precision: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
 ) -> None:
     """Score a checkpoint on a dataset or a world; start it under `torchrun` for many GPUs."""
-    from locater.evaluation.report.tables import as_markdown
+    from locater.datasets.catalog import find_source
     from locater.evaluation.run.evaluate import EvaluateRequest
     from locater.evaluation.run.evaluate import evaluate as run_evaluation
     from locater.evaluation.run.processes import place_among_processes
 
     place = place_among_processes()
     contrasts = tuple(dict.fromkeys(name.strip() for name in contrast.split(",") if name.strip()))
-    asked = EvaluateRequest(checkpoint, dataset, out, root, split, count, limit, submission, failures, contrasts)
+    source = find_source(dataset, root)
+    asked = EvaluateRequest(checkpoint, source, out, split, count, limit, submission, failures, contrasts)
     segmenter = open_segmenter(checkpoint, place.device(device), precision)
     with progress_display("questions/s") as progress:
         task = progress.add_task("answering", visible=place.is_first)
@@ -52,23 +60,33 @@ def evaluate(
             f"{one_line(finished.not_understood[0])}",
             file=sys.stderr,
         )
-    if finished.results is not None:
-        typer.echo(as_markdown(finished.results))
+    if finished.report is not None:
+        typer.echo(finished.report.markdown())
         typer.echo(f"Results: {out}")
 
 
 def score(
     predictions: Annotated[Path, typer.Argument(help="A folder or zip of PNGs, or a JSON of COCO run lengths.")],
-    ground_truth: Annotated[Path, typer.Argument(help="The dataset's folder; of a2d, its masks in COCO's format.")],
-    protocol: Annotated[str, typer.Option(help="davis, a2d, refer_youtube_vos, mevis or ref_davis17.")],
+    dataset: Annotated[str, typer.Argument(metavar="NAME:ROOT", help=_SCORED)],
+    protocol: Annotated[
+        str | None, typer.Option(help="The field's protocol for a ROOT without NAME.", hidden=True)
+    ] = None,
     split: Annotated[str | None, typer.Option(help="Of the ground truth: valid, valid_u, train, ...")] = None,
     videos: Annotated[Path | None, typer.Option(help="A file that lists the videos to score, one a line.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also write the scores to this JSON.")] = None,
 ) -> None:
     """Score any system's masks by the same code as our own."""
+    from locater.datasets.catalog import find_source
+    from locater.evaluation.external.score import protocol_of
     from locater.evaluation.external.score import score as score_masks
 
-    judged = score_masks(predictions, ground_truth, protocol, videos=videos, split=split)
+    truth: Path | None = Path(dataset)  # as --protocol has it
+    if protocol is None:
+        source = find_source(dataset)
+        protocol, truth = protocol_of(source), source.root
+    if truth is None:
+        raise LocaterError(f"{dataset} needs the folder of its true masks; write {dataset}:FOLDER.")
+    judged = score_masks(predictions, truth, protocol, videos=videos, split=split)
     if out is not None:
         judged.save(out)
     typer.echo(judged.text)

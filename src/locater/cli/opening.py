@@ -1,4 +1,4 @@
-"""What several commands open: a checkpoint, on a device, in a precision."""
+"""What several commands open: a checkpoint on a device in a precision, and data by its name."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,9 @@ if TYPE_CHECKING:
     from locater.inference.segmenter import Segmenter
 
 DEFAULT_CHECKPOINT = "default"
+# How every command names data, and what help says of it.
+DATA = "shapes, composed:PACK, positions:PACK, or a dataset and its folder, as a2d-sentences:~/data/a2d."
+OLD_ROOT = "The folder, where it is not part of the name."
 
 
 def open_segmenter(checkpoint: str, device: str | None, precision: str) -> "Segmenter":

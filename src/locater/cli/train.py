@@ -5,12 +5,18 @@ from typing import Annotated
 
 import typer
 
+from locater.cli.opening import DATA
 from locater.cli.terminal import progress_display
 
 
 def train(
     preset: Annotated[str, typer.Argument(help="A preset's name, as `locater presets` lists them, or a recipe.yaml.")],
-    data: Annotated[str, typer.Option(help="What to train on: shapes, composed:PACK, or DATASET:ROOT.")],
+    data: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[:ROOT]", help="What to train on: shapes, composed:PACK, or a dataset and its folder."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
     changes: Annotated[
         list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")
@@ -52,21 +58,31 @@ def train(
 
 def ablate(
     table: Annotated[str, typer.Argument(help="key_components, memories, fusion_modules, memory_capacity, ...")],
-    data: Annotated[list[str], typer.Option(help="What to train on, as in `train`; further ones are scored too.")],
+    data: Annotated[
+        list[str],
+        typer.Option(metavar="NAME[:ROOT]", help=f"What to train and score on; further ones are scored too: {DATA}"),
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the runs and of the table; finished runs are kept.")],
     preset: Annotated[str, typer.Option(help="The network that the rows change.")] = "shapes",
     seeds: Annotated[int, typer.Option(help="Runs of each row.", min=1)] = 3,
     changes: Annotated[list[str], typer.Option("--set", help="A setting of every row, as training.steps=1000.")] = [],  # noqa: B006
     side_by_side: Annotated[int, typer.Option(help="Runs at a time on this machine.", min=1)] = 1,
-    workers: Annotated[int, typer.Option(help="Processes a run that prepare batches.")] = 2,
+    workers: Annotated[int, typer.Option(help="Processes of each run that prepare batches.")] = 2,
     start: Annotated[
         Path | None, typer.Option(help="A checkpoint folder: every run begins with those of its weights that fit.")
     ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="What the first set is scored on; its usual split by default.")
+    ] = None,
+    count: Annotated[int, typer.Option(help="Of a world: videos to score per kind of sentence.")] = 16,
+    limit: Annotated[int | None, typer.Option(help="Of a dataset: score only the first so many questions.")] = None,
 ) -> None:
-    """Train and score every row of one of the paper's ablation tables, and print it beside the paper's numbers."""
-    from locater.training.ablation import run_table, write_table
+    """Train and evaluate every row of one of the paper's ablation tables, and print it beside the paper's numbers."""
+    from locater.training.ablation.report import write_table
+    from locater.training.ablation.run import AblateRequest, run_table
+    from locater.training.ablation.scoring import Amount
 
-    rows = run_table(
-        table, preset, data, out, seeds=seeds, changes=changes, side_by_side=side_by_side, workers=workers, start=start
+    asked = AblateRequest(
+        table, preset, data, out, seeds, changes, side_by_side, workers, start, split, Amount(count, limit)
     )
-    typer.echo(write_table(table, rows, out))
+    typer.echo(write_table(table, run_table(asked), out))

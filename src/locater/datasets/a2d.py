@@ -35,7 +35,7 @@ _SPLIT_LIST = {
     "train": ("text_annotations/a2d_train_3017.txt", "a2d_train_3017.txt"),
     "test": ("text_annotations/a2d_test_737.txt", "a2d_test_737.txt"),
 }
-_COCO_MASKS = (
+COCO_MASKS = (  # of the test split, as MTTR publishes them
     "a2d_sentences_test_annotations_in_coco_format.json",
     "text_annotations/a2d_sentences_test_annotations_in_coco_format.json",
 )
@@ -153,7 +153,7 @@ class A2DSentences:
         """MTTR's file of the test masks, used where the official h5 files are absent."""
         if self._mask_root.exists() or self.split != "test":
             return None
-        return find(self.root, _COCO_MASKS)
+        return find(self.root, COCO_MASKS)
 
     @cached_property
     def _coco_masks(self) -> dict[tuple[str, str], dict[int, MaskFile]]:

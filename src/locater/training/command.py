@@ -1,7 +1,8 @@
 """From a preset's name or a recipe's file to a trained checkpoint: what `locater train` and the ablations call."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from accelerate import PartialState
 
@@ -15,6 +16,10 @@ from locater.training.data.batches import TrainingData
 from locater.training.data.sources import open_data
 from locater.training.recipe import AverageConfig, Run, parse_recipe
 from locater.training.trainer import Progress, Trainer
+
+# What only the segmenter reads: clips are square, and their global frames are `training.global_frames` of the video.
+_READ_IN_USE: Mapping[str, set[str] | bool] = {"memory": {"interval"}, "keep_aspect": True}
+_WATCHING = {"save_every", "validate_every", "validation_videos"}  # they change no weight
 
 
 def train_preset(
@@ -62,6 +67,13 @@ def train_preset(
         source = _opened(stage, config, data)
         scores = Trainer(model, source, stage, place, seed=own_seed, workers=workers, trackers=trackers).run(listen)
     return scores
+
+
+def what_training_reads(name: str, changes: Sequence[str]) -> list[dict[str, Any]]:
+    """The settings that decide a preset's weights: trainings that read the same give the same network."""
+    values = parse_changes(changes)
+    stages = [stage.model_dump(exclude=_WATCHING) for stage in training_stages(name, values)]
+    return [preset(name, values).model_dump(exclude=_READ_IN_USE), *stages]
 
 
 def size_in_training(config: ModelConfig, training: TrainingConfig) -> int:

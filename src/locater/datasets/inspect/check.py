@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from locater.datasets.annotated import AnnotatedDataset, Figures
-from locater.datasets.catalog import find_entry, find_split, open_dataset
+from locater.datasets.catalog import find_annotated, find_source, open_dataset
 from locater.errors import LocaterError
 from locater.records import SampleInfo
 
@@ -49,10 +49,12 @@ class CheckReport:
 
 
 def check_dataset(
-    name: str, root: Path, split: str | None, on_video: Callable[[int, int], None] | None = None
+    name: str, root: Path | None, split: str | None, on_video: Callable[[int, int], None] | None = None
 ) -> CheckReport:
     """The report on one split; it never fails because of the files. `on_video` hears how many videos are done."""
-    chosen = find_split(name, split)
+    entry, chosen = find_annotated(name), find_source(name).find_split(split)
+    if root is None:
+        entry.find_root(name, root)
     title = " ".join(part for part in (name, chosen, "in", str(root)) if part)
     try:
         dataset = open_dataset(name, root, chosen)
@@ -70,7 +72,7 @@ def check_dataset(
         if on_video is not None:
             on_video(done, len(videos))
     problems.update(dict.fromkeys(_repeated_keys(infos)))
-    counts = _counts(dataset, infos, find_entry(name).published.get(chosen, {}))
+    counts = _counts(dataset, infos, entry.published.get(chosen, {}))
     return CheckReport(title, counts, tuple(problems))
 
 

@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from locater.datasets.a2d import COCO_MASKS
+from locater.datasets.catalog import Source
 from locater.errors import LocaterError
 from locater.evaluation.external.mask_files import open_mask_files
 from locater.evaluation.external.score_coco import score_coco
 from locater.evaluation.external.score_davis import open_truth, score_annotators, score_davis
 from locater.evaluation.external.score_expressions import mevis_questions, refer_youtube_vos_questions, score_questions
-from locater.evaluation.report.published import published_rows
-from locater.evaluation.report.tables import as_json, as_markdown, davis_table, results
+from locater.evaluation.report.annotators import annotators_table
+from locater.evaluation.report.tables import Report, as_json
 from locater.io.atomic import atomic_path
-from locater.io.text_files import read_lines
+from locater.io.text_files import need, read_lines
 
 
 @dataclass(frozen=True)
@@ -32,49 +34,62 @@ class Judged:
 def _davis(predictions: Path, truth: Path, videos: list[str] | None, _: str | None) -> Judged:
     modes, notes = score_davis(open_mask_files(predictions), open_truth(truth), videos)
     found = {"protocol": "davis", "modes": modes, "notes": notes}
-    return Judged(found, "\n".join([davis_table({str(predictions): modes}), *notes]))
+    return Judged(found, "\n".join([annotators_table({str(predictions): modes}), *notes]))
 
 
 def _ref_davis17(predictions: Path, truth: Path, videos: list[str] | None, _: str | None) -> Judged:
     annotators, notes = score_annotators(open_mask_files(predictions), open_truth(truth), videos)
     found = {"protocol": "ref_davis17", "annotators": annotators, "notes": notes}
-    return Judged(found, "\n".join([davis_table(annotators), *notes]))
+    return Judged(found, "\n".join([annotators_table(annotators), *notes]))
 
 
 def _a2d(predictions: Path, truth: Path, videos: list[str] | None, _: str | None) -> Judged:
     if videos is not None:
         raise LocaterError("The protocol a2d scores every image of its ground truth; leave --videos out.")
-    found = {
-        "protocol": "a2d",
-        "dataset": "a2d-sentences",
-        "scores": score_coco(predictions, truth),
-        "by": {},
-        "published": published_rows("a2d-sentences"),
-    }
-    return Judged(found, as_markdown(found | {"checkpoint": str(predictions)}))
+    masks = need(truth, COCO_MASKS) if truth.is_dir() else truth
+    return _judged(Report({"protocol": "a2d"}, str(predictions), "a2d-sentences", score_coco(predictions, masks), {}))
 
 
 def _refer_youtube_vos(predictions: Path, truth: Path, videos: list[str] | None, split: str | None) -> Judged:
-    samples = score_questions(
-        open_mask_files(predictions), refer_youtube_vos_questions(truth, split or "valid"), videos
-    )
-    found = results({"protocol": "refer_youtube_vos"}, f"refer-youtube-vos-{split or 'valid'}", samples)
-    return Judged(found, as_markdown(found | {"checkpoint": str(predictions)}))
+    chosen = Source("refer-youtube-vos").find_split(split)
+    samples = score_questions(open_mask_files(predictions), refer_youtube_vos_questions(truth, chosen), videos)
+    run = {"protocol": "refer_youtube_vos"}
+    return _judged(Report.of(run, str(predictions), f"refer-youtube-vos-{chosen}", samples))
 
 
 def _mevis(predictions: Path, truth: Path, videos: list[str] | None, split: str | None) -> Judged:
-    samples = score_questions(open_mask_files(predictions), mevis_questions(truth, split or "valid_u"), videos)
-    found = results({"protocol": "mevis"}, f"mevis-{split or 'valid_u'}", samples)
-    return Judged(found, as_markdown(found | {"checkpoint": str(predictions)}))
+    chosen = Source("mevis").find_split(split)
+    samples = score_questions(open_mask_files(predictions), mevis_questions(truth, chosen), videos)
+    return _judged(Report.of({"protocol": "mevis"}, str(predictions), f"mevis-{chosen}", samples))
 
 
-PROTOCOLS: Mapping[str, Callable[[Path, Path, list[str] | None, str | None], Judged]] = {
-    "davis": _davis,
-    "a2d": _a2d,
-    "refer_youtube_vos": _refer_youtube_vos,
-    "mevis": _mevis,
-    "ref_davis17": _ref_davis17,
+def _judged(report: Report) -> Judged:
+    return Judged(report.figures(), report.markdown())
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How masks of one dataset are scored: from predictions, the truth's place, a list of videos and a split."""
+
+    dataset_name: str  # in the catalog
+    judge: Callable[[Path, Path, list[str] | None, str | None], Judged]
+
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    "davis": Protocol("davis", _davis),
+    "a2d": Protocol("a2d-sentences", _a2d),
+    "refer_youtube_vos": Protocol("refer-youtube-vos", _refer_youtube_vos),
+    "mevis": Protocol("mevis", _mevis),
+    "ref_davis17": Protocol("ref-davis17", _ref_davis17),
 }
+
+
+def protocol_of(source: Source) -> str:
+    """The name of the protocol by which the field scores what the catalog has under that name."""
+    names = {protocol.dataset_name: name for name, protocol in PROTOCOLS.items()}
+    if source.name not in names:
+        raise LocaterError(f"There is no protocol for {source.name}; masks are scored on {', '.join(names)}.")
+    return names[source.name]
 
 
 def score(
@@ -87,4 +102,4 @@ def score(
     for path in (predictions, truth):
         if not path.exists():
             raise LocaterError(f"There is no {path}; check the name.")
-    return PROTOCOLS[known](predictions, truth, read_lines(videos) if videos else None, split)
+    return PROTOCOLS[known].judge(predictions, truth, read_lines(videos) if videos else None, split)

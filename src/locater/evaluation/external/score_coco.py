@@ -47,14 +47,17 @@ def score_coco(predictions: Path, truth: Path) -> Scores:
 def score_images(found: Mapping[str | int, Sequence[ScoredMask]], truths: Mapping[str | int, TrueMask]) -> Scores:
     """The overlaps of each image's best-scored mask, and COCO's average precision of all masks.
 
-    An image without a mask counts as one with an empty mask.
+    Of several best-scored masks the last counts: the peers' `calculate_precision_at_k_and_iou_metrics` (MTTR's
+    metrics.py, which ReferFormer copies) sorts by score, stably, and takes the last one. An image without a mask counts
+    as one with an empty mask.
     """
     precision = AveragePrecision()
     samples = []
     for image, true in truths.items():
         masks = found.get(image, [])
         precision.add(image, _scored_image(masks, true))
-        best = max(masks, key=lambda each: each.score, default=ScoredMask(0.0, PackedMask(0, true.mask.layout)))
+        nothing = ScoredMask(0.0, PackedMask(0, true.mask.layout))
+        best = max(reversed(masks), key=lambda each: each.score, default=nothing)  # `max` keeps the first it meets
         score = FrameScore(0, compare(best.mask, true.mask), best.score)
         samples.append(SampleScore(SampleInfo(str(image), _video_of(str(image)), ""), (score,), 1))
     return summarise(samples) | {f"coco_{name}": value for name, value in precision.result().items()}

@@ -22,7 +22,7 @@ class Protocol:
     """How one benchmark wants its masks."""
 
     name: str
-    dataset_name: str  # what the dataset's name starts with
+    dataset_name: str  # in the catalog
     root: str  # before every entry's name
     is_palette: bool = False  # one picture a frame with the objects' numbers, a folder an annotation
 
@@ -46,9 +46,9 @@ def find_protocol(name: str) -> Protocol:
 
 
 def protocol_of(dataset_name: str) -> Protocol:
-    """The protocol of a dataset."""
+    """The protocol of what the catalog has under that name."""
     for protocol in PROTOCOLS.values():
-        if dataset_name == protocol.dataset_name or dataset_name.startswith(f"{protocol.dataset_name}-"):
+        if dataset_name == protocol.dataset_name:
             return protocol
     raise LocaterError(f"Nobody takes submissions for {dataset_name}; there are protocols for {', '.join(PROTOCOLS)}.")
 

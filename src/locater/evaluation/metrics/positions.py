@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -46,8 +45,16 @@ def choice(world: PositionWorld, sample: SampleScore) -> Choice:
     )
 
 
-def position_results(world: PositionWorld, samples: Sequence[SampleScore]) -> dict[str, Any]:
-    """`positions`: a row over all, each side, and one or two pictures; `nouns`: a row for each noun asked about."""
+@dataclass(frozen=True)
+class PositionResults:
+    """A row over all, each side, and one or two pictures; and a row for each noun asked about."""
+
+    rows: dict[str, Row]
+    nouns: dict[str, Row]
+
+
+def position_results(world: PositionWorld, samples: Sequence[SampleScore]) -> PositionResults:
+    """What was chosen, counted."""
     choices = [choice(world, sample) for sample in samples]
     rows: dict[str, Callable[[Choice], bool]] = {
         "all": lambda _: True,
@@ -58,10 +65,10 @@ def position_results(world: PositionWorld, samples: Sequence[SampleScore]) -> di
     }
     groups = {name: [each for each in choices if belongs(each)] for name, belongs in rows.items()}
     nouns = {noun: [each for each in choices if each.noun == noun] for noun in sorted({each.noun for each in choices})}
-    return {
-        "positions": {name: _row(group) for name, group in groups.items() if group},
-        "nouns": {noun: _row(group) for noun, group in nouns.items()},
-    }
+    return PositionResults(
+        rows={name: _row(group) for name, group in groups.items() if group},
+        nouns={noun: _row(group) for noun, group in nouns.items()},
+    )
 
 
 def _row(choices: Sequence[Choice]) -> Row:

@@ -1,34 +1,29 @@
-"""What `--data` can name."""
+"""How what the catalog names gives training batches: worlds draw them, datasets have clips cut out of their videos."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from locater.config import TrainingConfig
-from locater.datasets.catalog import dataset_names, find_entry, open_dataset
-from locater.errors import LocaterError
+from locater.datasets.catalog import find_source
 from locater.training.data.batches import TrainingData
 from locater.training.data.composed import ComposedData
 from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.shapes import ShapesData
 from locater.worlds.composed import Pack
 
+# By the catalog's name: what a world draws from, the size of its frames, the settings, and the network's interval.
+DRAWN: Mapping[str, Callable[[Path | None, int, TrainingConfig, int], TrainingData]] = {
+    "shapes": lambda _, size, config, interval: ShapesData(size, config, interval),
+    "composed": lambda pack, size, config, interval: ComposedData(Pack(str(pack)), size, config, interval),
+}
+
 
 def open_data(spec: str, size: int, config: TrainingConfig, interval: int) -> TrainingData:
-    """The training data that a name stands for: `shapes`, `composed:PACK`, or `DATASET:ROOT` of the catalog."""
-    name, _, root = spec.partition(":")
-    if spec == "shapes":
-        return ShapesData(size, config, interval)
-    if name == "composed" and root:
-        return ComposedData(Pack(root), size, config, interval)
-    if name in dataset_names() and root:
-        return open_training_dataset(name, Path(root), size, config)
-    known = ", ".join(f"{each}:ROOT" for each in dataset_names())
-    raise LocaterError(f"There is no training data '{spec}'; choose shapes, composed:PACK or one of {known}.")
-
-
-def open_training_dataset(name: str, root: Path, size: int, config: TrainingConfig) -> DatasetData:
-    """A dataset's training split, watched on its validation split where it has one."""
-    entry = find_entry(name)
-    if entry.training_split is None:
-        raise LocaterError(f"{name} is for evaluation alone; train on another dataset and evaluate on it.")
-    validation = None if entry.validation_split is None else open_dataset(name, root, entry.validation_split)
-    return DatasetData(open_dataset(name, root, entry.training_split), validation, size, config)
+    """The training data that `NAME[:ROOT]` stands for, watched on its validation split where it has one."""
+    source = find_source(spec)
+    split = source.find_training_split()
+    root = source.find_root()
+    if source.name in DRAWN:
+        return DRAWN[source.name](root, size, config, interval)
+    validation = source.entry.validation_split
+    return DatasetData(source.open(split), None if validation is None else source.open(validation), size, config)
