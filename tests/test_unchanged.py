@@ -15,8 +15,12 @@ import pytest
 import torch
 
 import locater
+from locater.config import TrainingConfig, preset, training_stages
 from locater.inference.demo import clip_for
 from locater.records import Dataset
+from locater.training.data.batches import TrainingData
+from locater.training.data.composed import ComposedData
+from locater.training.data.shapes import ShapesData
 from locater.video.reader import open_source
 from locater.worlds.composed import ComposedWorld
 from locater.worlds.composed.position_world import PositionWorld
@@ -62,6 +66,35 @@ def test_a_world_draws_the_same_pixels(world: str, expected: str) -> None:
         drawn += [frame.pixels for frame in sample.frames.frames()]
         drawn += [sample.masks[index] for index in sample.masks]
     assert digest(drawn) == expected
+
+
+@pytest.mark.parametrize(
+    ("world", "preset_name", "expected"),
+    [("shapes", "shapes", "1c0639257fb26272"), ("composed", "default", "2a846db493575f98")],
+)
+def test_training_draws_the_same_batches(world: str, preset_name: str, expected: str) -> None:
+    drawn: list[npt.NDArray[Any]] = []
+    for number, stage in enumerate(training_stages(preset_name)[::3][:3]):
+        data = _open_training(world, stage.image_size or preset(preset_name).image_size, stage)
+        batch = data.draw(data.plan(range(3 * number, 3 * number + 3), progress=0.5), torch.device("cpu"))
+        assert batch.motion_targets is not None
+        tensors = (
+            batch.frames,
+            batch.times,
+            batch.global_frames,
+            batch.global_times,
+            batch.masks,
+            batch.motion_targets,
+        )
+        drawn += [np.frombuffer("\n".join(batch.expressions).encode(), np.uint8)]
+        drawn += [tensor.numpy() for tensor in tensors]
+    assert digest(drawn) == expected
+
+
+def _open_training(world: str, size: int, config: TrainingConfig) -> TrainingData:
+    if world == "shapes":
+        return ShapesData(size, config, interval=4)
+    return ComposedData(small_pack(), size, config, interval=4)
 
 
 def _open(world: str) -> Dataset:
