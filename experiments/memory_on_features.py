@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +35,13 @@ from locater.model.locater import ClipFeatures, Locater
 from locater.model.upsample import upsample
 from locater.records import Batch, Words
 from locater.training.data.batches import training_plans
-from locater.training.data.composed import ComposedData
-from locater.training.data.shapes import ShapesData
 from locater.training.data.sources import open_data
+from locater.training.data.world import WorldData
 from locater.training.graphed_step import GraphedLosses
 from locater.training.losses import cross_entropy, dice, motion_target_error
 from locater.training.optimizer import freeze, make_optimizer, polynomial
 from locater.video.overlap import iou
-from locater.worlds import composed, shapes
+from locater.worlds.batches import ClipSettings
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 CELL = 4  # pixels a side of a cell in which masks are compared
@@ -81,7 +79,7 @@ def joined(parts: list[Rows]) -> Rows:
 class Questions(TorchDataset[Any]):
     """Validation clips of each kind, one batch plan after another."""
 
-    def __init__(self, data: ComposedData | ShapesData, clips: int) -> None:
+    def __init__(self, data: WorldData, clips: int) -> None:
         self.data, self.clips = data, clips
 
     def __len__(self) -> int:
@@ -89,9 +87,7 @@ class Questions(TorchDataset[Any]):
 
     def __getitem__(self, number: int) -> Any:
         data = self.data
-        plan: Any = shapes.plan_batch if isinstance(data, ShapesData) else partial(composed.plan_batch, data.sampler)
-        return plan(
-            range(self.clips),
+        settings = ClipSettings(
             clip_frames=data.config.clip_frames,
             global_frames=0,
             strides=data.config.clip_strides,
@@ -99,6 +95,7 @@ class Questions(TorchDataset[Any]):
             sentences=2,
             split="validation",
         )
+        return data.batches.clips(range(self.clips), settings)
 
 
 @torch.no_grad()
@@ -263,7 +260,7 @@ def main() -> int:
     config = parse_training(settings, "benchmark")
     pixels = asked.pixels or trained.config.image_size
     data = open_data(asked.data, pixels, config, trained.config.memory.interval)
-    if not isinstance(data, ComposedData | ShapesData):
+    if not isinstance(data, WorldData):
         parser.error("only worlds know what things do: composed:PACK or shapes")
     fixed = with_memory(trained, pixels, "none", 0).eval()
     started = time.monotonic()

@@ -25,13 +25,14 @@ from locater.training.command import with_vocabulary
 from locater.training.data.sources import open_data
 from locater.training.prefetch import PrefetchedBatches
 from locater.training.trainer import Trainer
-from locater.worlds.shapes import BatchPlan
+from locater.worlds.batches import BatchPlan
+from locater.worlds.shapes import SceneBatch
 
 STEPS_COMPARED = 4
 STEPS_TIMED = 10
 
 
-def made(settings: list[str], cuda_graph: bool) -> tuple[Trainer, PrefetchedBatches, BatchPlan]:
+def made(settings: list[str], cuda_graph: bool) -> tuple[Trainer, PrefetchedBatches, BatchPlan[SceneBatch]]:
     """A trainer, the batches of one plan for ever, and that plan."""
     changes = parse_changes([*settings, f"training.cuda_graph={str(cuda_graph).lower()}", "training.flip=0.0"])
     config, training = preset("shapes", changes), training_stages("shapes", changes)[-1]

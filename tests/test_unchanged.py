@@ -19,12 +19,11 @@ from locater.config import TrainingConfig, preset, training_stages
 from locater.inference.demo import clip_for
 from locater.records import Dataset
 from locater.training.data.batches import TrainingData
-from locater.training.data.composed import ComposedData
-from locater.training.data.shapes import ShapesData
+from locater.training.data.world import WorldData
 from locater.video.reader import open_source
-from locater.worlds.composed import ComposedWorld
+from locater.worlds.composed import ComposedWorld, composed_batches
 from locater.worlds.composed.position_world import PositionWorld
-from locater.worlds.shapes import ShapesWorld
+from locater.worlds.shapes import ShapesWorld, shapes_batches
 from tests.support.composed_sources import small_pack
 
 SEEDS = 20
@@ -93,8 +92,8 @@ def test_training_draws_the_same_batches(world: str, preset_name: str, expected:
 
 def _open_training(world: str, size: int, config: TrainingConfig) -> TrainingData:
     if world == "shapes":
-        return ShapesData(size, config, interval=4)
-    return ComposedData(small_pack(), size, config, interval=4)
+        return WorldData(shapes_batches(), size, config, interval=4)
+    return WorldData(composed_batches(small_pack()), size, config, interval=4)
 
 
 def _open(world: str) -> Dataset:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from locater.worlds.composed import ComposedWorld, Limits, Sources, compose
-from locater.worlds.composed.scene.scene import check
 from locater.worlds.seeds import KINDS, video_seed
+from tests.support.checking_scenes import is_well_asked
 
 DATA = Path(os.environ.get("LOCATER_DATA", Path(__file__).parents[4] / "shared" / "data"))
 pytestmark = pytest.mark.skipif(not (DATA / "coco_subset").is_dir(), reason=f"no sample data in {DATA}")
@@ -35,6 +35,6 @@ def test_real_photographs_make_scenes(tmp_path: Path) -> None:
     world = ComposedWorld(tmp_path / "pack", "train", size=64)
     for kind in KINDS:
         for number in range(3):
-            assert check(world.scene(video_seed("train", kind, number)))
+            assert is_well_asked(world.scene(video_seed("train", kind, number)))
     video = world.video(video_seed("train", "position", 0))
     assert video.masks_of(video.scene.referent)[5].any()

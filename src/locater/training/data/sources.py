@@ -6,19 +6,19 @@ from locater.config import TrainingConfig
 from locater.datasets.catalog import dataset_names, find_entry, open_dataset
 from locater.errors import LocaterError
 from locater.training.data.batches import TrainingData
-from locater.training.data.composed import ComposedData
 from locater.training.data.dataset_clips import DatasetData
-from locater.training.data.shapes import ShapesData
-from locater.worlds.composed import Pack
+from locater.training.data.world import WorldData
+from locater.worlds.composed import Pack, composed_batches
+from locater.worlds.shapes import shapes_batches
 
 
 def open_data(spec: str, size: int, config: TrainingConfig, interval: int) -> TrainingData:
     """The training data that a name stands for: `shapes`, `composed:PACK`, or `DATASET:ROOT` of the catalog."""
     name, _, root = spec.partition(":")
     if spec == "shapes":
-        return ShapesData(size, config, interval)
+        return WorldData(shapes_batches(), size, config, interval)
     if name == "composed" and root:
-        return ComposedData(Pack(root), size, config, interval)
+        return WorldData(composed_batches(Pack(root)), size, config, interval)
     if name in dataset_names() and root:
         return open_training_dataset(name, Path(root), size, config)
     known = ", ".join(f"{each}:ROOT" for each in dataset_names())

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from locater.errors import LocaterError
-from locater.worlds.claims import Description, is_absent, is_unique, judge
+from locater.worlds.claims import Description
 from locater.worlds.describing import can_be_seen, describe, drawing_order, make_scene_objects
 from locater.worlds.grammar import say
 from locater.worlds.motion import Actor, poses
@@ -141,14 +141,6 @@ def questions(scene: Scene, most_per_topic: int = 2) -> list[Question]:
                 if all(description != earlier.description for earlier in found):
                     found.append(Question(kind, text, description, actor))
     return found
-
-
-def check(scene: Scene) -> bool:
-    """Whether the scene's sentence means its referent and no other, or, when absent, nobody."""
-    verdict = judge(scene.description, scene.objects)
-    if scene.referent is None:
-        return is_absent(verdict)
-    return is_unique(verdict, scene.actor_of_member.index(scene.referent))
 
 
 def _alternatives(is_held_out: bool) -> Alternatives:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from locater.errors import LocaterError
-from locater.worlds.claims import Description, is_absent, is_unique, judge
+from locater.worlds.claims import Description
 from locater.worlds.composed.pack.colours import COLOURS
 from locater.worlds.composed.pack.nouns import is_person
 from locater.worlds.composed.pack.pack import CutOutEntry, Pack
@@ -259,11 +259,3 @@ def _doubtful_colours(actor: Actor, entry: CutOutEntry | Shown) -> frozenset[str
     # Only what a person wears is dyed.
     rest = own | {entry.colour} - {""} if is_person(actor.noun) else frozenset[str]()
     return (rest | DYES[actor.dye].doubtful) - {actor.colour}
-
-
-def check(scene: Scene) -> bool:
-    """Whether the scene's sentence means its referent and no other, or, when absent, nobody."""
-    verdict = judge(scene.description, scene.objects)
-    if scene.referent is None:
-        return is_absent(verdict)
-    return is_unique(verdict, scene.actor_of_member.index(scene.referent))
