@@ -372,7 +372,7 @@ def test_bad_checkpoints_are_refused(run: Run, checkpoint: Path, video: Path, tm
         told = "is missing"
     elif damage == "configless":
         (bad / "config.json").unlink()
-        told = "is missing or no JSON"
+        told = "is missing; a checkpoint folder needs it"
     out = tmp_path / "new" / "out"
     assert told in refused(run, tmp_path, "segment", video, DOG, "--checkpoint", bad, "--out", out)
     if damage != "configless":  # such a folder is one of pictures

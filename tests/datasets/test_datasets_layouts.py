@@ -259,7 +259,7 @@ def test_refcoco_refuses_the_pickle_and_says_how_to_convert_it(tmp_path: Path) -
     (tmp_path / "refcoco/refs(unc).json").unlink()
     pickled = tmp_path / "refcoco/refs(unc).p"
     pickled.write_bytes(pickle.dumps(refs_content(), protocol=2))
-    with pytest.raises(LocaterError, match=r"python -m locater\.datasets\.plain_pickle"):
+    with pytest.raises(LocaterError, match=r"python -m tools\.plain_pickle"):
         open_dataset("refcoco", tmp_path, "val")
     assert convert(pickled) == tmp_path / "refcoco/refs(unc).json"
     assert_reads(open_dataset("refcoco", tmp_path, "val"), truth)

@@ -18,6 +18,7 @@ import torch
 from locater.config import parse_changes, training_stages
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_path, claim_folder
+from locater.io.text_files import read_json
 from locater.model.checkpoint import from_pretrained
 from locater.training.command import size_in_training
 from locater.training.data.sources import open_data
@@ -245,7 +246,7 @@ def _scores_on(data: str, preset: str, settings: Sequence[str], folder: Path, nu
         result = validate(model.to(device), source, training.validation_videos, device, training.precision)
         with atomic_path(path) as partial:
             partial.write_text(json.dumps(result.scores))
-    scores: dict[str, float] = json.loads(path.read_text())
+    scores: dict[str, float] = read_json(path, "remove it and run again")
     return scores
 
 

@@ -3,7 +3,6 @@
 A name is the PNG's path without its suffix: `<video>/<expression>/<frame>`; in a JSON it is the `image_id`.
 """
 
-import io
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from locater.errors import LocaterError
 from locater.io.coco_masks import decode_segmentation
+from locater.io.pictures import picture_file
 from locater.io.text_files import read_json
 from locater.records import Mask
 
@@ -122,10 +121,7 @@ class _RunLengths:
 
 
 def _numbers(content: bytes, name: str) -> Numbers:
-    try:
-        with Image.open(io.BytesIO(content)) as image:
-            if image.mode not in ("1", "L", "P"):
-                raise LocaterError(f"{name} has mode {image.mode}; masks are grey or palette PNGs.")
-            return np.asarray(image).astype(np.uint8)  # a palette picture's numbers, not its colours
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        raise LocaterError(f"{name} is not a picture that can be read.") from None
+    with picture_file(name, content) as image:
+        if image.mode not in ("1", "L", "P"):
+            raise LocaterError(f"{name} has mode {image.mode}; masks are grey or palette PNGs.")
+        return np.asarray(image).astype(np.uint8)  # a palette picture's numbers, not its colours
