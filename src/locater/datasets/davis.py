@@ -6,7 +6,7 @@ the classes of what can be seen in it. Its mask joins a rider and what is ridden
 """
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
@@ -14,12 +14,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspect.problems import sample_problems
-from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.lazy import MaskFile
+from locater.datasets.reading.listed_dataset import ListedDataset
 from locater.datasets.reading.mask_pictures import binary_mask_file
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder, pictures_in
 from locater.io.text_files import need
-from locater.records import Sample, SampleInfo
+from locater.records import SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {"train": {"videos": 30, "sentences": 90}}
 
@@ -46,19 +46,12 @@ def described_sequences() -> Mapping[str, DescribedSequence]:
     }
 
 
-class DavisSentences:
+class DavisSentences(ListedDataset):
     """One question a sentence, key `<sequence>/<kind>`; every frame has its mask."""
 
-    def __init__(self, root: Path, split: str) -> None:
-        self.root = root
-        self.split = split
+    label = "davis"
 
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"davis-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
+    def _listed(self) -> Iterable[SampleInfo]:
         """Every sentence: the sequences by name, the three kinds in turn."""
         _ = self._picture_root  # another folder than DAVIS's is noticed before anything is computed
         return [
@@ -66,15 +59,6 @@ class DavisSentences:
             for sequence, described in described_sequences().items()
             for kind, sentence in described.sentences.items()
         ]
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The frames, and the object's mask in each."""
-        frames = LazySource(lambda: self._frames(info.video))
-        return Sample(info, frames, LazyMasks(lambda: self._mask_files(info.video)))
-
-    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
-        """One line for each missing or broken file behind one video's questions."""
-        return sample_problems(self, infos)
 
     def classes_in(self, video: str) -> frozenset[str]:
         """The classes of all that is visible in a sequence."""
@@ -84,9 +68,9 @@ class DavisSentences:
         paths = pictures_in(self._picture_root / video)
         return PictureSequence(video, paths, _frames_per_second([path.stem for path in paths]))
 
-    def _mask_files(self, video: str) -> dict[int, MaskFile]:
-        folder = need_folder(self._mask_root / video)
-        names = [path.stem for path in pictures_in(self._picture_root / video)]
+    def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
+        folder = need_folder(self._mask_root / info.video)
+        names = [path.stem for path in pictures_in(self._picture_root / info.video)]
         return {index: binary_mask_file(folder / f"{name}.png") for index, name in enumerate(names)}
 
     @cached_property
