@@ -34,8 +34,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from experiments.machine import machine
-from experiments.probe_photos import Photo, coco, horses, pets
-from experiments.probes import Features, breeds, edges, extract, found, things
+from experiments.probing.photos import Photo, coco, horses, pets
+from experiments.probing.probes import Features, breeds, edges, extract, found, things
 from locater.model.visual.conv_norm import ConvNorm
 from locater.model.visual.early_stem import EarlyStem
 from locater.model.visual.efficientnet import EfficientNetLite, doubled

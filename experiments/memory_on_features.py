@@ -223,8 +223,8 @@ def spread(values: list[float]) -> str:
     return f"{100 * statistics.fmean(values):.1f} ± {100 * deviation:.1f}"
 
 
-def main() -> int:
-    """0, always: the numbers are the result."""
+def options() -> argparse.ArgumentParser:
+    """What can be asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkpoint")
     parser.add_argument("data", help="composed:PACK or shapes")
@@ -239,10 +239,12 @@ def main() -> int:
     parser.add_argument("--written", nargs="+", choices=WRITTEN, default=["both", "none"])
     parser.add_argument("--go-on", action="store_true")
     parser.add_argument("--save", type=Path)
-    asked = parser.parse_args()
-    print(machine())
-    trained = from_pretrained(asked.checkpoint)
-    settings: dict[str, Any] = {
+    return parser
+
+
+def training_settings(asked: argparse.Namespace, trained: Locater) -> dict[str, Any]:
+    """Of the memory alone, on clips of the whole video with two sentences each."""
+    return {
         "steps": asked.steps,
         "batch_size": asked.rows,
         "learning_rate": asked.rate,
@@ -257,6 +259,15 @@ def main() -> int:
         "rates": {name: 0.0 for name, _ in trained.named_children() if name in FIXED},
         "kind_weights": KIND_WEIGHTS,
     }
+
+
+def main() -> int:
+    """0, always: the numbers are the result."""
+    parser = options()
+    asked = parser.parse_args()
+    print(machine())
+    trained = from_pretrained(asked.checkpoint)
+    settings = training_settings(asked, trained)
     config = parse_training(settings, "benchmark")
     pixels = asked.pixels or trained.config.image_size
     data = open_data(asked.data, pixels, config, trained.config.memory.interval)

@@ -21,7 +21,7 @@ from locater.worlds.shapes import (
 )
 from locater.worlds.shapes.looks import COLOURS, SHAPES
 from locater.worlds.shapes.scene import questions
-from tests.support.checking_scenes import is_well_asked
+from tests.support.worlds.well_asked import is_well_asked
 
 TWIN_KINDS = ("motion", "early_event", "late_event")
 

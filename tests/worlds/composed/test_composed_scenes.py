@@ -22,8 +22,8 @@ from locater.worlds.composed.pack.nouns import Nouns
 from locater.worlds.composed.scene.distractor_phrases import distractor_phrases_for
 from locater.worlds.grammar import CLAIMS, EVENTS, MOST_WORDS, SIZES, TIMES, Pattern, say
 from locater.worlds.seeds import KINDS, video_seed
-from tests.support.checking_scenes import is_well_asked
 from tests.support.composed_sources import small_pack
+from tests.support.worlds.well_asked import is_well_asked
 
 SIZE = 48
 

@@ -13,8 +13,8 @@ from locater.worlds.composed import Pack, compose
 from locater.worlds.composed.position_world import PositionWorld
 from locater.worlds.composed.scene.classes import group_of
 from locater.worlds.composed.scene.positions import SIDES, PositionSampler, PositionScene
-from tests.support.checking_scenes import is_well_asked
 from tests.support.composed_sources import SMALL, make_sources, small_pack
+from tests.support.worlds.well_asked import is_well_asked
 
 COUNT = 40
 
