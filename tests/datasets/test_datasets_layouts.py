@@ -19,6 +19,7 @@ from locater.datasets.reading.lazy import LazySource
 from locater.errors import LocaterError
 from locater.io.extras import data_library
 from locater.records import SampleInfo
+from tests.support.layouts import LAYOUTS
 from tests.support.making_datasets import (
     HEIGHT,
     WIDTH,
@@ -43,20 +44,6 @@ from tests.support.making_datasets import (
     write_pictures,
 )
 from tools.plain_pickle import convert, read_plain_pickle
-
-LAYOUTS: list[tuple[str, str | None, Callable[[Path], Truth]]] = [
-    ("a2d-sentences", "test", make_a2d),
-    ("a2d-sentences", "train", make_a2d),
-    ("jhmdb-sentences", None, make_jhmdb),
-    ("refer-youtube-vos", "train", make_refer_youtube_vos),
-    ("ref-davis17", "val", make_ref_davis17),
-    ("ref-davis17", "train", make_ref_davis17),
-    ("mevis", "valid_u", make_mevis),
-    ("a2d-s+", "M", make_authors_a2d_plus),
-    ("folder", None, make_folder),
-    ("coco", "val2017", make_coco),
-    ("refcoco", "val", make_refcoco),
-]
 
 
 def by_key(dataset: AnnotatedDataset) -> dict[str, SampleInfo]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
+from locater.cli.options import SplitOption
 from locater.cli.terminal import progress_display
 from locater.errors import LocaterError
 
@@ -16,9 +17,7 @@ data = typer.Typer(help="Look at the datasets that others made.", no_args_is_hel
 def data_check(
     dataset: Annotated[str, typer.Argument(help="A dataset's name; docs/datasets.md lists them.")],
     root: Annotated[Path, typer.Argument(help="The folder it was unpacked in.")],
-    split: Annotated[
-        str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")
-    ] = None,
+    split: SplitOption = None,
 ) -> None:
     """Count a dataset against the published figures, and name every file that is missing or broken."""
     from locater.datasets.inspect.check import check_dataset
@@ -39,9 +38,7 @@ def data_show(
     root: Annotated[Path, typer.Argument(help="The folder it was unpacked in.")],
     out: Annotated[Path, typer.Option(help="The picture to write.")],
     count: Annotated[int, typer.Option(help="How many sentences, evenly spaced.")] = 12,
-    split: Annotated[
-        str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")
-    ] = None,
+    split: SplitOption = None,
 ) -> None:
     """Make a contact sheet of frames with their masks and sentences."""
     from locater.datasets.catalog import open_dataset

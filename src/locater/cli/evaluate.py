@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from locater.cli.opening import open_segmenter
+from locater.cli.options import CheckpointArgument, DeviceOption, PrecisionOption, VideosOption
 from locater.cli.terminal import one_line, progress_display
 
 
 def evaluate(
-    checkpoint: Annotated[str, typer.Argument(help="A folder, a shipped name or a hub name.")],
+    checkpoint: CheckpointArgument,
     dataset: Annotated[str, typer.Argument(help="shapes, composed, positions, or a dataset, as refer-youtube-vos.")],
     out: Annotated[Path, typer.Option(help="Folder of the results; a run that was interrupted there goes on.")],
     root: Annotated[Path | None, typer.Argument(help="The folder the dataset was unpacked in.")] = None,
@@ -23,8 +24,8 @@ def evaluate(
     submission: Annotated[Path | None, typer.Option(help="Also write this zip, to hand in.")] = None,
     failures: Annotated[int, typer.Option(help="Pictures of so many of the worst answers.")] = 12,
     contrast: Annotated[str, typer.Option(help="Of davis: also joined pairs, as spatial,temporal.")] = "",
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")] = None,
-    precision: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
+    device: DeviceOption = None,
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Score a checkpoint on a dataset or a world; start it under `torchrun` for many GPUs."""
     from locater.evaluation.report.tables import as_markdown
@@ -62,7 +63,7 @@ def score(
     ground_truth: Annotated[Path, typer.Argument(help="The dataset's folder; of a2d, its masks in COCO's format.")],
     protocol: Annotated[str, typer.Option(help="davis, a2d, refer_youtube_vos, mevis or ref_davis17.")],
     split: Annotated[str | None, typer.Option(help="Of the ground truth: valid, valid_u, train, ...")] = None,
-    videos: Annotated[Path | None, typer.Option(help="A file that lists the videos to score, one a line.")] = None,
+    videos: VideosOption = None,
     out: Annotated[Path | None, typer.Option(help="Also write the scores to this JSON.")] = None,
 ) -> None:
     """Score any system's masks by the same code as our own."""
@@ -84,7 +85,7 @@ def submission_check(
     expressions: Annotated[
         Path | None, typer.Option(help="The split's meta_expressions.json, to find what is missing or too much.")
     ] = None,
-    videos: Annotated[Path | None, typer.Option(help="A file that lists which of its videos are asked for.")] = None,
+    videos: VideosOption = None,
     frames: Annotated[Path | None, typer.Option(help="The split's JPEGImages, to compare sizes.")] = None,
 ) -> None:
     """List everything that is wrong with a submission, anybody's; exit code 2 if anything is."""

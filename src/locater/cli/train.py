@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
+from locater.cli.options import PresetArgument
 from locater.cli.terminal import progress_display
 
 
 def train(
-    preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
+    preset: PresetArgument,
     data: Annotated[str, typer.Option(help="What to train on: shapes, composed:PACK, or DATASET:ROOT.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
     changes: Annotated[

@@ -24,14 +24,19 @@ def need(root: Path, places: Sequence[str]) -> Path:
     return found
 
 
-def read_text(path: Path, encodings: Sequence[str] = ("utf-8-sig",), remedy: str = "download it again") -> str:
-    """The file's text, in the first encoding that fits; `remedy` says what to do where there is none."""
+def read_bytes(path: Path, remedy: str) -> bytes:
+    """The file's content; `remedy` says what to do where there is none."""
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         raise LocaterError(f"{path} is missing; {remedy}.") from None
     except OSError as error:
         raise LocaterError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+
+
+def read_text(path: Path, encodings: Sequence[str] = ("utf-8-sig",), remedy: str = "download it again") -> str:
+    """The file's text, in the first encoding that fits; `remedy` says what to do where there is none."""
+    content = read_bytes(path, remedy)
     for encoding in encodings:
         try:
             return content.decode(encoding)

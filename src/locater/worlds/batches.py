@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,24 +17,15 @@ from locater.worlds.clips import (
     even_indices,
     frame_times,
 )
+from locater.worlds.describing import DescribedScene
 from locater.worlds.grammar import Lexicon
 from locater.worlds.motion_targets import MOTION_TARGETS, motion_targets
-from locater.worlds.scene_objects import SceneObjects
 from locater.worlds.seeds import video_seed
 
 CELL = 8  # pixels per side of a place whose motion targets are told
 
 
-class StagedScene(Protocol):
-    """A video without its pixels."""
-
-    @property
-    def objects(self) -> SceneObjects:
-        """What sentences are checked against."""
-        ...
-
-
-SceneT = TypeVar("SceneT", bound=StagedScene)
+SceneT = TypeVar("SceneT", bound=DescribedScene)
 PackedT = TypeVar("PackedT")
 SceneOf = Callable[[int, int, float], SceneT]  # seed, frames, frames per second
 Questions = list[tuple[str, int]]  # sentences to one scene, each with the place of its referent's mask; -1: absent

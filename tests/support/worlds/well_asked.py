@@ -1,10 +1,10 @@
 """Whether a scene's sentence is true, for the tests of every world."""
 
 from locater.worlds.claims import is_absent, is_unique, judge
-from locater.worlds.extra_questions import QuestionedScene
+from locater.worlds.describing import DescribedScene
 
 
-def is_well_asked(scene: QuestionedScene) -> bool:
+def is_well_asked(scene: DescribedScene) -> bool:
     """Whether the scene's sentence means its referent and no other, or, when absent, nobody."""
     verdict = judge(scene.description, scene.objects)
     if scene.referent is None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from locater.errors import LocaterError
 from locater.io.coco_masks import decode_segmentation
 from locater.io.pictures import picture_file
-from locater.io.text_files import read_json
+from locater.io.text_files import read_bytes, read_json
 from locater.records import Mask
 
 Numbers = npt.NDArray[np.uint8]  # (H, W): an object's number, 0 for background
@@ -62,13 +62,7 @@ class _Folder:
 
     def read(self, name: str) -> Numbers:
         path = self._folder / f"{name}.png"
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            raise LocaterError(f"{path} is missing; every annotated frame needs its mask.") from None
-        except OSError as error:
-            raise LocaterError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
-        return _numbers(content, str(path))
+        return _numbers(read_bytes(path, "every annotated frame needs its mask"), str(path))
 
 
 class _Zip:

@@ -52,13 +52,6 @@ class AveragePrecision:
             raise ValueError(f"the image {name} is added twice")
         self._matches[name] = {area: _match(image, *bounds) for area, bounds in _AREAS.items()}
 
-    def merge(self, other: "AveragePrecision") -> None:
-        """Take all that another has taken; no image may be in both."""
-        twice = self._matches.keys() & other._matches.keys()
-        if twice:
-            raise ValueError(f"the image {min(map(str, twice))} is added twice")
-        self._matches |= other._matches
-
     def result(self) -> dict[str, float | None]:
         """`ap`, at one threshold `ap50` and `ap75`, by the object's area `ap_small`, ...; None where nothing counts."""
         ordered = [self._matches[name] for name in sorted(self._matches)]  # type: ignore[type-var]
