@@ -35,16 +35,14 @@ class Mevis(DescribedDataset):
 
     label = "mevis"
 
-    def _info(self, key: str, name: str, video: DescribedVideo, expression: Expression) -> SampleInfo:
-        """A sentence whose kind is single, multi or absent by the objects it means."""
-        return SampleInfo(
-            key=key,
-            video=name,
-            expression=expression.text,
-            kind=_kind(expression.annotation_ids),
-            object_count=video.object_count,
-            object_id="+".join(expression.annotation_ids) if expression.annotation_ids else None,
-        )
+    def _object_id(self, expression: Expression) -> str | None:
+        return "+".join(expression.annotation_ids) if expression.annotation_ids else None
+
+    def _kind(self, expression: Expression) -> str:
+        """Single, multi or absent by the objects it means."""
+        if expression.annotation_ids is None:
+            return ""
+        return {0: "absent", 1: "single"}.get(len(expression.annotation_ids), "multi")
 
     @cached_property
     def _videos(self) -> dict[str, DescribedVideo]:
@@ -90,12 +88,6 @@ class Mevis(DescribedDataset):
             runs = [track[index] for track in tracks if track[index] is not None]
             files[index] = MaskFile(name, partial(_union, runs, size, frames, name))
         return files
-
-
-def _kind(annotation_ids: tuple[str, ...] | None) -> str:
-    if annotation_ids is None:
-        return ""
-    return "absent" if not annotation_ids else "single" if len(annotation_ids) == 1 else "multi"
 
 
 def _union(runs: Sequence[Any], size: tuple[int, ...] | None, frames: LazySource, name: str) -> Mask:

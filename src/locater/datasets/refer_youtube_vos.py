@@ -36,14 +36,11 @@ class ReferYouTubeVos(DescribedDataset):
 
     label = "refer-youtube-vos"
 
-    def _info(self, key: str, name: str, video: DescribedVideo, expression: Expression) -> SampleInfo:
-        return SampleInfo(
-            key=key,
-            video=name,
-            expression=expression.text,
-            object_count=self._annotated_objects.get(name, video.object_count),
-            object_id=expression.object_ids[0] if expression.object_ids else None,
-        )
+    def _object_id(self, expression: Expression) -> str | None:
+        return expression.object_ids[0] if expression.object_ids else None
+
+    def _object_count(self, video: str) -> int | None:
+        return self._annotated_objects.get(video, super()._object_count(video))
 
     @cached_property
     def _videos(self) -> dict[str, DescribedVideo]:

@@ -77,12 +77,27 @@ class DescribedDataset(ListedDataset):
         """The split's videos, in the file's order."""
 
     @abstractmethod
-    def _info(self, key: str, name: str, video: DescribedVideo, expression: Expression) -> SampleInfo:
-        """One sentence of one video."""
+    def _object_id(self, expression: Expression) -> str | None:
+        """What a sentence means; None where that is nothing, or was not published."""
+
+    def _kind(self, _expression: Expression) -> str:
+        """What reports group a sentence by; nothing."""
+        return ""
+
+    def _object_count(self, video: str) -> int | None:
+        """How many objects a video has, as far as its sentences tell."""
+        return self._videos[video].object_count
 
     def _listed(self) -> Iterable[SampleInfo]:
         return [
-            self._info(f"{name}/{number}", name, video, expression)
+            SampleInfo(
+                key=f"{name}/{number}",
+                video=name,
+                expression=expression.text,
+                kind=self._kind(expression),
+                object_count=self._object_count(name),
+                object_id=self._object_id(expression),
+            )
             for name, video in self._videos.items()
             for number, expression in video.expressions.items()
         ]
