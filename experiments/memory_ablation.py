@@ -61,7 +61,7 @@ def right_twins(model: Locater, kind: str, videos: int) -> float:
 
 
 def at_middles(logits: torch.Tensor, scene: Scene, actor: int | None) -> torch.Tensor:
-    """A logit a frame (T,), where the actor's middle is."""
+    """A logit per frame (T,), where the actor's middle is."""
     assert actor is not None
     side = logits.shape[-1]
     x, y = (torch.tensor(scene.poses[actor, :, :2]).clamp(0, 0.999) * side).long().unbind(-1)

@@ -5,7 +5,7 @@
         [--validation 128] [--save FOLDER]
 
 Everything up to V is fixed, so V of `--clips` clips of a world (8 frames of the whole video, two sentences each) is
-computed once and kept on the device: at 320 pixels 1.6 MB a sentence. On it the memory and the head that tells what
+computed once and kept on the device: at 320 pixels 1.6 MB per sentence. On it the memory and the head that tells what
 things do are trained from nothing, and the query from where it was. Printed for each kind of sentence, over 128
 validation clips: the masks' IoU on a grid of cells of four pixels, and how often the meant thing is marked higher than
 the one that the clip's other sentence means, for sentences on time its look-alike (chance 50 %); mean and deviation
@@ -44,7 +44,7 @@ from locater.video.overlap import iou
 from locater.worlds.batches import ClipSettings
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-CELL = 4  # pixels a side of a cell in which masks are compared
+CELL = 4  # pixels per side of a cell in which masks are compared
 CLIPS_AT_ONCE, VALIDATION_CLIPS = 64, 128
 DOINGS_WEIGHT = 20.0
 # Which of the network's memories there are: the global one, the local one.

@@ -55,7 +55,7 @@ def milliseconds(work: Callable[[], object], times: int) -> float:
 
 
 def matrix_rate() -> float:
-    """Operations a second of a large bf16 matrix product."""
+    """Operations per second of a large bf16 matrix product."""
     side = 8192
     a, b = (torch.randn(side, side, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     milliseconds(lambda: a @ b, 3)

@@ -2,7 +2,7 @@
 
 import os
 
-# The tests run side by side, one process a core; threads that wait for each other on busy cores take many times longer.
+# The tests run side by side, one process per core; threads that wait for each other on busy cores take far longer.
 os.environ["OMP_NUM_THREADS"] = "1"  # for the commands that tests start, too
 
 import pytest

@@ -1,4 +1,4 @@
-"""Several objects a video: matching with fixed and free identities, the four annotations, and DAVIS folders."""
+"""Several objects per video: matching with fixed and free identities, the four annotations, and DAVIS folders."""
 
 from itertools import permutations
 from pathlib import Path

@@ -20,7 +20,7 @@ from locater.worlds.shapes import shapes_batches
 
 @pytest.fixture(autouse=True)
 def fresh_accelerate() -> Iterator[None]:
-    """accelerate keeps one state a process; these tests want several precisions."""
+    """accelerate keeps one state per process; these tests want several precisions."""
     yield
     AcceleratorState._reset_state(reset_partial_state=True)
 

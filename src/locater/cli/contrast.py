@@ -45,7 +45,7 @@ def contrast_roles(
 def contrast_pairs(
     dataset: Annotated[str, typer.Argument(help=_SOURCE)],
     split: SplitOption = None,
-    count: Annotated[int | None, typer.Option(help="Of a world: videos a kind of sentence; 100 by default.")] = None,
+    count: Annotated[int | None, typer.Option(help="Of a world: videos per kind of sentence; 100 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Decides between equally good pairs.")] = 0,
     labeler: Annotated[str, typer.Option(help=_LABELER)] = "",
     out: Annotated[
@@ -75,7 +75,7 @@ def contrast_build(
     dataset: Annotated[str, typer.Argument(help=_SOURCE)],
     out: Annotated[Path, typer.Option(help="Folder of the test set; a build that was interrupted there goes on.")],
     split: SplitOption = None,
-    count: Annotated[int | None, typer.Option(help="Of a world: videos a kind of sentence; 100 by default.")] = None,
+    count: Annotated[int | None, typer.Option(help="Of a world: videos per kind of sentence; 100 by default.")] = None,
     subsets: Annotated[str, typer.Option(help="Any of M (several actors), S (side by side), T (in turn).")] = "M,S,T",
     seed: Annotated[int, typer.Option(help="Decides between equally good pairs.")] = 0,
     order: Annotated[str, typer.Option(help="query-first (left, ahead), query-last, or mixed.")] = "query-first",

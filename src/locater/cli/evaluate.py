@@ -18,7 +18,8 @@ def evaluate(
     root: Annotated[Path | None, typer.Argument(help="The folder the dataset was unpacked in.")] = None,
     split: Annotated[str | None, typer.Option(help="test, valid, ...; the dataset's usual one by default.")] = None,
     count: Annotated[
-        int | None, typer.Option(help="Of a world: videos a kind of sentence, 100 by default; of positions 200 scenes.")
+        int | None,
+        typer.Option(help="Of a world: videos per kind of sentence, 100 by default; of positions 200 scenes."),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first so many questions.")] = None,
     submission: Annotated[Path | None, typer.Option(help="Also write this zip, to hand in.")] = None,

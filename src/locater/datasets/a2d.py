@@ -70,7 +70,7 @@ def split_videos(root: Path, split: str) -> list[str]:
 
 
 class A2DSentences(ListedDataset):
-    """One question a sentence; its masks are those annotated frames in which the instance is present."""
+    """One question per sentence; its masks are those annotated frames in which the instance is present."""
 
     label = "a2d-sentences"
 
@@ -82,7 +82,7 @@ class A2DSentences(ListedDataset):
         """Every sentence, in the official order; key `<video>/<instance>`."""
         videos = set(split_videos(self.root, self.split))
         rows = [row for row in read_sentences(self.root) if row[0] in videos and row[1] != _COPY]
-        queries = Counter(video for video, _, _ in rows)  # one a described instance: the paper's count of objects
+        queries = Counter(video for video, _, _ in rows)  # one per described instance: the paper's count of objects
         return tuple(
             SampleInfo(
                 key=f"{video}/{instance}",

@@ -26,7 +26,7 @@ PUBLISHED: Mapping[str, Figures] = {  # photographs with at least one object
 
 
 class CocoInstances(ListedDataset):
-    """One question a photograph and class, key `<image id>/<class>`; the mask is the union of the class's objects."""
+    """One question per photograph and class, key `<image id>/<class>`; the mask is the union of the class's objects."""
 
     label = "coco"
 

@@ -47,7 +47,7 @@ def described_sequences() -> Mapping[str, DescribedSequence]:
 
 
 class DavisSentences(ListedDataset):
-    """One question a sentence, key `<sequence>/<kind>`; every frame has its mask."""
+    """One question per sentence, key `<sequence>/<kind>`; every frame has its mask."""
 
     label = "davis"
 
@@ -88,6 +88,6 @@ def _places(folder: str) -> list[str]:
 
 
 def _frames_per_second(names: Sequence[str]) -> float:
-    """DAVIS's 24, or as much less as the frames' numbers leap: 00000, 00002, 00004 are 12 frames a second."""
+    """DAVIS's 24, or as much less as the frames' numbers leap: 00000, 00002, 00004 are 12 frames per second."""
     leaps = [int(later) - int(earlier) for earlier, later in pairwise(names) if (earlier + later).isdecimal()]
     return _FRAMES_PER_SECOND / max(1, min(leaps, default=1))

@@ -44,7 +44,7 @@ class Row:
 
 
 class FolderDataset(ListedDataset):
-    """One question a line of the table; masks are read from whichever of the two layouts a video has."""
+    """One question per line of the table; masks are read from whichever of the two layouts a video has."""
 
     def __init__(self, root: Path, split: str = "", kind: str = "") -> None:
         super().__init__(root, split)
@@ -62,7 +62,7 @@ class FolderDataset(ListedDataset):
 
     @cached_property
     def _rates(self) -> dict[str, float]:
-        """Frames a second of the videos for which the table gives them."""
+        """Frames per second of the videos for which the table gives them."""
         _, rows = self._table
         return {row.video: row.frames_per_second for row in rows if row.frames_per_second is not None}
 
@@ -131,7 +131,7 @@ class FolderDataset(ListedDataset):
     def _folder_masks(
         self, folder: Path, object_id: str, frames: LazySource, skips_strays: bool
     ) -> dict[int, MaskFile]:
-        """Masks from one folder an object, or the union of several."""
+        """Masks from one folder per object, or the union of several."""
         names = [object_id] if (folder / object_id).is_dir() else object_id.split("+")
         parts = [self._by_index(_masks_in(folder / name), frames, skips_strays) for name in names]
         files: dict[int, MaskFile] = {}
@@ -194,9 +194,9 @@ def _jsonl_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]
         try:
             entry = json.loads(line)
         except (json.JSONDecodeError, RecursionError):
-            raise LocaterError(f"{path}, line {number} is no JSON; write one object a line.") from None
+            raise LocaterError(f"{path}, line {number} is no JSON; write one object per line.") from None
         if not isinstance(entry, dict):
-            raise LocaterError(f"{path}, line {number} is no JSON object; write one object a line.")
+            raise LocaterError(f"{path}, line {number} is no JSON object; write one object per line.")
         yield number, entry
 
 

@@ -21,12 +21,12 @@ from locater.records import FrameSource, Mask, SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {"test": {"videos": 928, "sentences": 928, "masks": 2784}}
 
-_FIXED_FRAMES = "jhmdb_sentences_samples_metadata.json"  # MTTR's; the three frames a video on which the field scores
+_FIXED_FRAMES = "jhmdb_sentences_samples_metadata.json"  # MTTR's; the three frames per video on which the field scores
 _FRAMES_PER_SECOND = 30.0  # of HMDB51's clips; the pictures carry no clock
 
 
 class JhmdbSentences(ListedDataset):
-    """One question a clip; its masks are the field's fixed three frames, or all, when that list is not beside it."""
+    """One question per clip; its masks are the field's fixed three frames, or all, when that list is not beside it."""
 
     label = "jhmdb-sentences"
 
@@ -37,7 +37,7 @@ class JhmdbSentences(ListedDataset):
             header, *rows = read_rows(path)
             if header != ["video_id", "query"]:
                 raise ValueError(f"the first line is {','.join(header)!r}")
-            # One puppet a clip is annotated, whoever else is in the picture.
+            # One puppet per clip is annotated, whoever else is in the picture.
             return tuple(
                 SampleInfo(key=video, video=video, expression=one_line(sentence), object_count=1, object_id="0")
                 for video, sentence in rows

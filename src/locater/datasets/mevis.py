@@ -31,7 +31,7 @@ PUBLISHED: Mapping[str, Figures] = {  # the first and the second release
 
 
 class Mevis(DescribedDataset):
-    """One question a sentence, key `<video>/<expression id>`; its mask is the union of all objects it means."""
+    """One question per sentence, key `<video>/<expression id>`; its mask is the union of all objects it means."""
 
     label = "mevis"
 

@@ -1,4 +1,4 @@
-"""Ref-DAVIS17: DAVIS 2017 with four sentences an object.
+"""Ref-DAVIS17: DAVIS 2017 with four sentences per object.
 
 Khoreva et al., "Video Object Segmentation with Language Referring Expressions", ACCV 2018: two annotators, each once
 from the first frame and once from the whole video.
@@ -28,7 +28,7 @@ _MISSPELT = {"clasic-car": "classic-car", "dog-scale": "dogs-scale", "motor-bike
 
 
 class RefDavis17(ListedDataset):
-    """One question an object and annotation, key `<video>/<object>/<annotation>`; every frame has its mask."""
+    """One question per object and annotation, key `<video>/<object>/<annotation>`; every frame has its mask."""
 
     label = "ref-davis17"
 

@@ -52,7 +52,7 @@ def open_refcocog(root: Path, split: str) -> "RefCoco":
 
 
 class RefCoco(ListedDataset):
-    """One question a sentence, key `<ref id>/<sentence id>`."""
+    """One question per sentence, key `<ref id>/<sentence id>`."""
 
     def __init__(self, variant: str, root: Path, split: str, split_by: Sequence[str]) -> None:
         super().__init__(root, split)

@@ -32,7 +32,7 @@ _VALID_LIST = ("refer_youtube_vos_valid_202.txt", "meta_expressions/refer_youtub
 
 
 class ReferYouTubeVos(DescribedDataset):
-    """One question a sentence, key `<video>/<expression id>`; valid and test have masks where somebody put them."""
+    """One question per sentence, key `<video>/<expression id>`; valid and test have masks where somebody put them."""
 
     label = "refer-youtube-vos"
 
@@ -92,7 +92,7 @@ class ReferYouTubeVos(DescribedDataset):
                 index: self._palette_mask(folder / info.video / f"{name}.png", info) for index, name in enumerate(names)
             }
         # The masks of valid and test were withheld for years. Where they are, they are palette pictures as in train,
-        # with obj_id in the json, or one picture a sentence, as a submission has them.
+        # with obj_id in the json, or one picture per sentence, as a submission has them.
         by_sentence = folder / info.key
         if by_sentence.is_dir():
             paths = {index: by_sentence / f"{name}.png" for index, name in enumerate(names)}

@@ -189,7 +189,7 @@ def as_markdown(rows: Sequence[RowScores]) -> str:
 
 
 def as_csv(rows: Sequence[RowScores]) -> str:
-    """One line a row, set, kind and seed."""
+    """One line per row, set, kind and seed."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["row", "settings", "set", "kind", "seed", "miou"])
@@ -251,7 +251,7 @@ def _scores_on(data: str, preset: str, settings: Sequence[str], folder: Path, nu
 
 
 def _plot(table: str, rows: Sequence[RowScores], path: Path) -> None:
-    """A bar a row and a kind, with the deviation over seeds."""
+    """A bar per row and kind, with the deviation over seeds."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -50,7 +50,7 @@ def train_preset(
 
 
 def size_in_training(config: ModelConfig, training: TrainingConfig) -> int:
-    """Pixels a side of the frames that a stage learns from."""
+    """Pixels per side of the frames that a stage learns from."""
     size, patch = training.image_size or config.image_size, config.visual.patch_size
     if size % patch:
         raise LocaterError(f"training.image_size {size} is not a multiple of the patch size {patch}.")

@@ -21,7 +21,7 @@ VIDEOS_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Validation:
-    """Mean IoU a kind of sentence (of an absent referent: the share of empty masks), and one video of each kind."""
+    """Mean IoU per kind of sentence (of an absent referent: the share of empty masks), and one video of each kind."""
 
     scores: dict[str, float]
     pictures: dict[str, Image.Image]
@@ -29,7 +29,7 @@ class Validation:
 
 @torch.no_grad()
 def validate(model: Locater, data: TrainingData, videos: int, device: torch.device, precision: str) -> Validation:
-    """Scores of `videos` whole validation videos a kind, by the same step that inference runs."""
+    """Scores of `videos` whole validation videos per kind, by the same step that inference runs."""
     was_training = model.training
     model.eval()
     scores: dict[str, float] = {}
@@ -72,7 +72,7 @@ def picture(batch: Batch, predicted: torch.Tensor, columns: int = 8) -> Image.Im
 
 
 def save_pictures(validation: Validation, folder: Path) -> None:
-    """One PNG a kind."""
+    """One PNG per kind."""
     folder.mkdir(parents=True, exist_ok=True)
     for kind, image in validation.pictures.items():
         image.save(folder / f"{kind}.png")

@@ -1,4 +1,4 @@
-"""Masks stored as pictures: one number an object (palette), or one object a file."""
+"""Masks stored as pictures: one number per object (palette), or one object per file."""
 
 from functools import partial
 from pathlib import Path

@@ -92,7 +92,7 @@ def _match(image: ScoredImage, least: float, most: float) -> _Matches:
     matched = np.full((len(THRESHOLDS), len(ranked)), -1)
     if (
         overlaps.size and overlaps.shape[1] == 1 and not image.is_crowd.any()
-    ):  # one object a sentence: the first that fits has it
+    ):  # one object per sentence: the first that fits has it
         fits = overlaps[:, 0] >= THRESHOLDS[:, None]
         rows = np.flatnonzero(fits.any(axis=1))
         matched[rows, fits[rows].argmax(axis=1)] = 0

@@ -18,7 +18,7 @@ TOLERANCE = 0.008  # of the picture's diagonal: DAVIS's bound_th
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the pixels of a size lie in the integer: pixel (y, x) is bit y * stride + x, `radius` spare bits a row."""
+    """Where pixels lie in the integer: pixel (y, x) is bit y * stride + x, `radius` spare bits per row."""
 
     height: int
     width: int
@@ -29,7 +29,7 @@ class Layout:
 
     @property
     def stride(self) -> int:
-        """Bits a row."""
+        """Bits per row."""
         return self.width + self.radius
 
 

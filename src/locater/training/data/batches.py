@@ -102,7 +102,7 @@ def training_plans(
     world: int,
     workers: int,
 ) -> Iterator[Any]:
-    """This process's plans from `first_step` on, one a micro-batch."""
+    """This process's plans from `first_step` on, one per micro-batch."""
     if config.batch_size % (config.accumulate * world):
         raise LocaterError(
             f"A batch of {config.batch_size} cannot be shared by {world} processes in {config.accumulate} parts each."

@@ -171,7 +171,7 @@ class SceneSampler:
         return self._pools[split]
 
     def objects_of(self, actors: tuple[Actor, ...], ground: Array, camera: Array, view: View) -> SceneObjects:
-        """The actors as sentences see them, and one vague member a noun of what else the photograph shows."""
+        """The actors as sentences see them, and one vague member per noun of what else the photograph shows."""
         nouns = self.pack.nouns
         objects = make_scene_objects(actors, ground, camera)
         broader, doubtful = [], []
