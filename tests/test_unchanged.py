@@ -20,7 +20,7 @@ from locater.records import Dataset
 from locater.training.data.batches import TrainingData
 from locater.training.data.world import WorldData
 from locater.video.reader import open_source
-from locater.worlds.composed import ComposedWorld, composed_batches
+from locater.worlds.composed import ComposedWorld, SceneSampler, composed_batches
 from locater.worlds.composed.position_world import PositionWorld
 from locater.worlds.shapes import ShapesWorld, shapes_batches, video_seed
 from tests.support.composed_sources import small_pack
@@ -99,7 +99,7 @@ def test_training_draws_the_same_batches(world: str, preset_name: str, expected:
 def _open_training(world: str, size: int, config: TrainingConfig) -> TrainingData:
     if world == "shapes":
         return WorldData(shapes_batches(), size, config, interval=4)
-    return WorldData(composed_batches(small_pack()), size, config, interval=4)
+    return WorldData(composed_batches(SceneSampler(small_pack())), size, config, interval=4)
 
 
 def _open(world: str) -> Dataset:

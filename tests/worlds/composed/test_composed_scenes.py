@@ -69,7 +69,7 @@ def test_same_seed_same_scene(kind: str) -> None:
 
 
 def test_a_video_looks_the_same_in_any_batch() -> None:
-    several, few = composed_batches(small_pack()), composed_batches(small_pack())
+    several, few = (composed_batches(SceneSampler(small_pack())) for _ in range(2))
     settings = ClipSettings(clip_frames=2, global_frames=2)
     whole = several.draw(several.clips(range(6), settings), SIZE)
     part = few.draw(few.clips([4, 2], settings), SIZE)
@@ -118,7 +118,7 @@ def test_positions_and_directions_hold_for_the_masks() -> None:
 
 
 def test_masks_are_disjoint_agree_with_the_pixels_and_absent_ones_are_empty() -> None:
-    batches = composed_batches(small_pack())
+    batches = composed_batches(SceneSampler(small_pack()))
     weights = {kind: 1.0 for kind in KINDS if kind not in ("early_event", "late_event")}
     plan = batches.clips(range(40), ClipSettings(clip_frames=2, global_frames=1, kind_weights=weights))
     batch = batches.draw(plan, 64)

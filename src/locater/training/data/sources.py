@@ -8,7 +8,7 @@ from locater.errors import LocaterError
 from locater.training.data.batches import TrainingData
 from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.world import WorldData
-from locater.worlds.composed import Pack, composed_batches
+from locater.worlds.composed import Pack, SceneSampler, composed_batches
 from locater.worlds.shapes import shapes_batches
 
 
@@ -18,7 +18,7 @@ def open_data(spec: str, size: int, config: TrainingConfig, interval: int) -> Tr
     if spec == "shapes":
         return WorldData(shapes_batches(), size, config, interval)
     if name == "composed" and root:
-        return WorldData(composed_batches(Pack(root)), size, config, interval)
+        return WorldData(composed_batches(SceneSampler(Pack(root))), size, config, interval)
     if name in dataset_names() and root:
         return open_training_dataset(name, Path(root), size, config)
     known = ", ".join(f"{each}:ROOT" for each in dataset_names())

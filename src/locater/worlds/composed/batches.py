@@ -14,10 +14,9 @@ from locater.worlds.composed.scene.scene import Scene, SceneSampler
 from locater.worlds.extra_questions import questions_to
 
 
-def composed_batches(pack: Pack) -> WorldBatches[Scene, SceneBatch]:
-    """The batches of a pack's scenes; a picture is decoded when it is first drawn, and stays on the device."""
-    sampler = SceneSampler(pack)
-    return WorldBatches("composed", sampler.lexicon, sampler.scene, partial(_packed, sampler), _Drawing(pack))
+def composed_batches(sampler: SceneSampler) -> WorldBatches[Scene, SceneBatch]:
+    """The batches of a sampler's scenes; a picture is decoded when it is first drawn, and stays on the device."""
+    return WorldBatches("composed", sampler.lexicon, sampler.scene, partial(_packed, sampler), _Drawing(sampler.pack))
 
 
 class _Drawing:
