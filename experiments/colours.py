@@ -16,14 +16,12 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-import torch
 
 import locater
 from experiments.machine import machine
 from locater.datasets.davis import DavisSentences
 from locater.inference.segmenter import Segmenter
-from locater.records import Mask
-from locater.video.overlap import iou
+from locater.video.overlap import mask_iou
 from locater.worlds.composed import Pack, Textures
 from locater.worlds.composed.pack.colours import COLOURS
 from locater.worlds.composed.position_world import PositionVideo
@@ -44,11 +42,6 @@ EVERY = 12
 SIZE = 256
 
 
-def overlap(one: Mask, two: Mask) -> float:
-    """Intersection over union; 1 where both are empty."""
-    return float(iou(torch.from_numpy(one), torch.from_numpy(two)))
-
-
 def on_scenes(segmenter: Segmenter, pack: Pack, count: int) -> None:
     """Two of a class in two colours."""
     sampler, textures = PositionSampler(pack), Textures(pack)
@@ -67,7 +60,7 @@ def on_scenes(segmenter: Segmenter, pack: Pack, count: int) -> None:
         masks = next(iter(segmenter.segment([frame], [f"the {word} {pair.noun}" for word in words]))).masks
         truths = [video.of_side(side)[0] for side in SIDES]
         for place, (word, mask) in enumerate(zip(words, masks, strict=True)):
-            meant, other = overlap(mask, truths[place]), overlap(mask, truths[1 - place])
+            meant, other = mask_iou(mask, truths[place]), mask_iou(mask, truths[1 - place])
             found[word].append((meant > other, not mask.any()))
     print(f"{'two of a class':<16}{'asked':>8}{'right':>8}{'empty':>8}")
     found["all"] = [flag for of_word in found.values() for flag in of_word]
@@ -90,7 +83,7 @@ def on_clips(segmenter: Segmenter, root: Path) -> None:
         told = segmenter.segment(pictures, sentences, frames_per_second=24 / EVERY)
         for frame, result in zip(frames, told, strict=True):
             for word, mask in zip(said, result.masks, strict=True):
-                found[word].append(overlap(mask, sample.masks[frame.index]))
+                found[word].append(mask_iou(mask, sample.masks[frame.index]))
     print(f"{'one thing':<16}{'mean J':>8}")
     for word, values in found.items():
         print(f"{word or 'the bare noun':<16}{np.mean(values):>8.3f}")

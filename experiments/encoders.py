@@ -10,7 +10,7 @@ photograph scored by a probe that was fitted on two thirds of the photographs, w
 *things*   80 classes of COCO: features averaged over a thing's mask, its class by a linear classifier; the mean over
            classes of the share that is right.
 *breeds*   37 breeds of cats and dogs, features averaged over the animal, five nearest neighbours, leaving one out.
-*found*    a linear probe a class on patches: of the n patches that are mostly the named class, how many are among the
+*found*    a linear probe per class on patches: of the n patches that are mostly the named class, how many are among the
            n that score highest in their photograph; the mean over classes.
 *edges*    is this cell of 4 pixels on the horse? For cells within 8 pixels of its outline, a linear probe on patches
            and early maps, resampled to stride 4. Guessing gives .50.
@@ -34,8 +34,8 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from experiments.machine import machine
-from experiments.probe_photos import Photo, coco, horses, pets
-from experiments.probes import Features, breeds, edges, extract, found, things
+from experiments.probing.photos import Photo, coco, horses, pets
+from experiments.probing.probes import Features, breeds, edges, extract, found, things
 from locater.model.visual.conv_norm import ConvNorm
 from locater.model.visual.early_stem import EarlyStem
 from locater.model.visual.efficientnet import EfficientNetLite, doubled

@@ -6,11 +6,11 @@ python -m experiments.failure_sheet --pictures skimage/data --out docs/pictures/
 import argparse
 from pathlib import Path
 
-import numpy as np
 from PIL import Image, ImageDraw
 
 import locater
 from locater.inference.demo import demo_clip
+from locater.io.pictures import pixels_of
 from locater.records import Mask, Pixels
 from locater.video.overlay import draw
 
@@ -36,7 +36,7 @@ def main() -> None:
         if result.frame.index == MOMENT:
             cells += zip(OF_THE_CLIP, (marked(result.frame.pixels, mask) for mask in result.masks), strict=True)
     for name, sentences in OF_PICTURES:
-        picture = np.asarray(Image.open(arguments.pictures / name).convert("RGB"))
+        picture = pixels_of(arguments.pictures / name)
         result = next(iter(segmenter.segment([picture, picture], sentences)))
         cells += zip(sentences, (marked(picture, mask) for mask in result.masks), strict=True)
     sheet(cells).save(arguments.out)

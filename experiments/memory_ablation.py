@@ -19,7 +19,7 @@ from experiments.machine import machine
 from locater.inference.segmenter import load
 from locater.model.locater import Locater
 from locater.model.memory import LocalGlobalMemory
-from locater.worlds.shapes import Scene, draw_batch, sample_scene, video_seed, whole_video_plan
+from locater.worlds.shapes import Scene, sample_scene, shapes_batches, video_seed
 
 KINDS = ("motion", "early_event", "late_event")
 BATCH = 16
@@ -46,11 +46,12 @@ def written(lesion: str) -> Iterator[None]:
 
 def right_twins(model: Locater, kind: str, videos: int) -> float:
     """The share of frames in which the meant twin has the higher logit."""
+    batches = shapes_batches()
     right: list[torch.Tensor] = []
     for first in range(0, videos, BATCH):
         numbers = range(first, min(videos, first + BATCH))
-        plan = whole_video_plan(kind, numbers, "test", model.config.memory.interval)
-        batch = draw_batch(plan, model.config.image_size)
+        plan = batches.whole_videos(kind, numbers, "test", model.config.memory.interval)
+        batch = batches.draw(plan, model.config.image_size)
         tokens = model.read(batch.expressions)
         logits = model(batch.frames, batch.times, batch.global_frames, batch.global_times, tokens).logits
         for scene, marked in zip((sample_scene(video_seed("test", kind, n)) for n in numbers), logits, strict=True):
@@ -60,7 +61,7 @@ def right_twins(model: Locater, kind: str, videos: int) -> float:
 
 
 def at_middles(logits: torch.Tensor, scene: Scene, actor: int | None) -> torch.Tensor:
-    """A logit a frame (T,), where the actor's middle is."""
+    """A logit per frame (T,), where the actor's middle is."""
     assert actor is not None
     side = logits.shape[-1]
     x, y = (torch.tensor(scene.poses[actor, :, :2]).clamp(0, 0.999) * side).long().unbind(-1)

@@ -16,7 +16,6 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +29,13 @@ from locater.model.build import assemble
 from locater.model.checkpoint import from_pretrained
 from locater.model.locater import Locater
 from locater.model.upsample import upsample
-from locater.training.data.composed import ComposedData
 from locater.training.data.features import FeatureBatch, FeatureCache, features_of
-from locater.training.data.shapes import ShapesData
 from locater.training.data.sources import open_data
+from locater.training.data.world import WorldData
 from locater.training.inputs import FIXED_PARTS, FromFeatures
 from locater.training.trainer import Progress, Trainer
 from locater.video.overlap import iou
-from locater.worlds import composed, shapes
+from locater.worlds.batches import ClipSettings
 
 CLIPS_AT_ONCE = 32
 # Which of the network's memories there are: the global one, the local one.
@@ -50,7 +48,7 @@ KIND_WEIGHTS = {"motion": 2.6, "early_event": 2.6, "late_event": 2.6, "absent": 
 class Questions(TorchDataset[Any]):
     """Validation clips of each kind, one batch plan after another."""
 
-    def __init__(self, data: ComposedData | ShapesData, clips: int) -> None:
+    def __init__(self, data: WorldData, clips: int) -> None:
         self.data, self.clips = data, clips
 
     def __len__(self) -> int:
@@ -58,9 +56,7 @@ class Questions(TorchDataset[Any]):
 
     def __getitem__(self, number: int) -> Any:
         data = self.data
-        plan: Any = shapes.plan_batch if isinstance(data, ShapesData) else partial(composed.plan_batch, data.sampler)
-        return plan(
-            range(self.clips),
+        settings = ClipSettings(
             clip_frames=data.config.clip_frames,
             global_frames=0,
             strides=data.config.clip_strides,
@@ -68,6 +64,7 @@ class Questions(TorchDataset[Any]):
             sentences=2,
             split="validation",
         )
+        return data.batches.clips(range(self.clips), settings)
 
 
 def with_memory(trained: Locater, pixels: int, written: str, seed: int) -> Locater:
@@ -87,7 +84,7 @@ def with_memory(trained: Locater, pixels: int, written: str, seed: int) -> Locat
 
 
 @torch.no_grad()
-def held_out(model: Locater, data: ComposedData | ShapesData, clips: int, workers: int) -> dict[str, FeatureCache]:
+def held_out(model: Locater, data: WorldData, clips: int, workers: int) -> dict[str, FeatureCache]:
     """Validation clips of each kind, as the fixed part of the network sees them."""
     device = model.memory.local_start.device
     plans = DataLoader(Questions(data, clips), batch_size=None, num_workers=workers)
@@ -181,7 +178,7 @@ def main() -> int:
     config = stage(asked, trained)
     pixels = asked.pixels or trained.config.image_size
     data = open_data(asked.data, pixels, config, trained.config.memory.interval)
-    if not isinstance(data, ComposedData | ShapesData):
+    if not isinstance(data, WorldData):
         parser.error("only worlds know what things do: composed:PACK or shapes")
     questions: dict[str, FeatureCache] = {}
     for written in asked.written:

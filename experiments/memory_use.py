@@ -21,7 +21,8 @@ from locater.model.fusion import ChannelNorm
 from locater.model.locater import Locater
 from locater.model.memory import LocalGlobalMemory
 from locater.records import Batch
-from locater.worlds.shapes import draw_batch, plan_batch
+from locater.worlds.batches import ClipSettings
+from locater.worlds.shapes import shapes_batches
 
 USED = 0.3
 
@@ -52,15 +53,15 @@ def main() -> int:
     arguments = parser.parse_args()
     print(machine())
     model = load(arguments.checkpoint, "cpu").model
-    plan = plan_batch(
-        range(arguments.videos),
+    batches = shapes_batches()
+    settings = ClipSettings(
         clip_frames=8,
         global_frames=0,
         strides=(0,),
         kind_weights={"late_event": 1.0},
         split="validation",
     )
-    batch = draw_batch(plan, model.config.image_size)
+    batch = batches.draw(batches.clips(range(arguments.videos), settings), model.config.image_size)
     values, grid = fused(model, batch)
     shared = values.mean((0, 1, 2)).pow(2).mean().sqrt() / values.pow(2).mean().sqrt()
     print(f"V: {shared:.0%} of its size is shared by all patches of all videos")

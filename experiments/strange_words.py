@@ -12,14 +12,13 @@ import random
 import sys
 
 import numpy as np
-import torch
 from PIL import Image
 
 import locater
 from experiments.machine import machine
 from locater.inference.segmenter import Segmenter
 from locater.records import Mask, Pixels
-from locater.video.overlap import iou
+from locater.video.overlap import mask_iou
 from locater.worlds.composed import Pack
 
 LEAST_SHARE = 0.04  # of the photograph that the thing covers
@@ -97,7 +96,7 @@ def main() -> int:
         for name, mask in zip(empty, masks, strict=True):
             empty[name].append(int(mask.sum()) < LEAST_MARKED)
             if name in overlaps:
-                overlaps[name].append(float(iou(torch.from_numpy(mask), torch.from_numpy(truth))))
+                overlaps[name].append(mask_iou(mask, truth))
     print(f"{'':<14}{'mean IoU':>10}{'empty':>8}")
     for name, flags in empty.items():
         overlap = f"{np.mean(overlaps[name]):.3f}" if name in overlaps else ""

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from experiments.machine import machine
+from locater.io.pictures import opened
 from locater.model.text import LSTMEncoder
 from locater.model.visual.efficientnet import EfficientNetLite
 from locater.model.visual.pretrained import load_pretrained
@@ -96,7 +97,7 @@ def _name(path: Path) -> str:
 
 
 def _pixels(path: Path) -> Tensor:
-    image = Image.open(path).convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+    image = opened(path).convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
     return torch.from_numpy(np.array(image)).permute(2, 0, 1) / 255
 
 

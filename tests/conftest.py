@@ -2,9 +2,15 @@
 
 import os
 
-# The tests run side by side, one process a core; threads that wait for each other on busy cores take many times longer.
+# The tests run side by side, one process per core; threads that wait for each other on busy cores take far longer.
 os.environ["OMP_NUM_THREADS"] = "1"  # for the commands that tests start, too
 
+import pytest
 import torch
 
 torch.set_num_threads(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Real files, which some tests need, lie beside the project unless the environment says where."""
+    os.environ.setdefault("LOCATER_DATA", str(config.rootpath.parent / "shared" / "data"))

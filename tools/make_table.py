@@ -30,12 +30,12 @@ _PLAIN = re.compile(r"[a-z]+(-[a-z]+)*")
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 when the table is written."""
     parser = argparse.ArgumentParser(prog="python -m tools.make_table", description=__doc__.split("\n")[0])
-    parser.add_argument("--common", type=Path, required=True, help="Words, one a line, the most common first.")
+    parser.add_argument("--common", type=Path, required=True, help="Words, one per line, the most common first.")
     parser.add_argument("--also", type=Path, help="A text whose every word is to be in the table.")
     parser.add_argument("--vectors", type=Path, help="Word vectors, a word and its numbers a line; all are kept.")
     parser.add_argument("--encoder", help="A sentence encoder, a folder or a hub name: its main directions fill up.")
     parser.add_argument("--words", type=int, default=30_000)
-    parser.add_argument("--width", type=int, default=128, help="Numbers a word.")
+    parser.add_argument("--width", type=int, default=128, help="Numbers per word.")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args(arguments)
     try:

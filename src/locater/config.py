@@ -49,7 +49,7 @@ class EfficientNetConfig(Settings):
 
     @property
     def patch_size(self) -> int:
-        """Pixels a side of one output cell."""
+        """Pixels per side of one output cell."""
         return 16
 
 
@@ -63,7 +63,7 @@ class TinyViTConfig(Settings):
 
     @property
     def patch_size(self) -> int:
-        """Pixels a side of one output cell."""
+        """Pixels per side of one output cell."""
         return 16
 
 
@@ -87,7 +87,7 @@ class JoinedConfig(Settings):
 
     @property
     def patch_size(self) -> int:
-        """Pixels a side of one output cell."""
+        """Pixels per side of one output cell."""
         return self.what.patch_size
 
     @property
@@ -116,7 +116,7 @@ class VectorsConfig(LSTMConfig):
     forget: float = Field(0.3, ge=0, le=1)  # in training, the chance that a word is read by its pretrained vector alone
     words: int = Field(0, ge=0)  # of the table, as are the next two; who builds a network from a table sets them
     vector_width: int = Field(96, ge=1)
-    letters: int = Field(0, ge=0)  # bytes of all its words, one a line
+    letters: int = Field(0, ge=0)  # bytes of all its words, one per line
 
 
 class HuggingFaceConfig(Settings):
@@ -247,12 +247,12 @@ class TrainingConfig(Settings):
 
     steps: int | None = None  # optimiser steps; without it `epochs` decides, for data that has an end
     epochs: float = 30
-    batch_size: int = Field(32, ge=1)  # clips a step, over all processes
-    accumulate: int = Field(1, ge=1)  # micro-batches a step
+    batch_size: int = Field(32, ge=1)  # clips per step, over all processes
+    accumulate: int = Field(1, ge=1)  # micro-batches per step
     sentences: int = Field(1, ge=1)  # of a world: questions to each clip, the visual encoder runs once for them all
     image_size: int | None = Field(None, ge=1)  # S in training, where that is another than in use
     clip_frames: int = Field(8, ge=1)
-    clip_strides: tuple[int, ...] = (1,)  # one is drawn a clip; 0 spreads the clip over the whole video
+    clip_strides: tuple[int, ...] = (1,)  # one is drawn per clip; 0 spreads the clip over the whole video
     global_frames: int = Field(4, ge=0)  # of the whole video; 0: the clip's own frames are the global memory's too
     optimizer: Literal["adam", "adamw"] = "adam"
     learning_rate: float = 4e-5

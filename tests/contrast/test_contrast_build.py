@@ -149,7 +149,7 @@ def command(source: Path, out: Path, *more: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
 
 
 def test_a_killed_build_goes_on_to_the_same_bytes(source: Path, whole: Path, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def planned() -> Plan:
 def test_several_actors(planned: Plan) -> None:
     source, several = count_source(planned), count_several(planned.several)
     assert (source.videos, source.queries) == (737, 1295) and f"{source.objects_per_video:.2f}" == "1.76"
-    # The paper prints 257 videos and 3.33 objects a video; the official files have these.
+    # The paper prints 257 videos and 3.33 objects per video; the official files have these.
     assert (several.videos, several.queries) == (298, 856) and f"{several.objects_per_video:.2f}" == "2.87"
 
 

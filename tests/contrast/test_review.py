@@ -66,17 +66,6 @@ class Client:
         return np.asarray(Image.open(io.BytesIO(content)).convert("RGB")).astype(int)
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_set(tmp_path_factory.mktemp("review") / "set", subsets=("S", "T"))
-
-
-@pytest.fixture
-def folder(whole: Path, tmp_path: Path) -> Path:
-    """A copy to decide on."""
-    return Path(shutil.copytree(whole, tmp_path / "set"))
-
-
 @pytest.fixture
 def client(folder: Path) -> Iterator[Client]:
     yield from serving(folder)
@@ -142,8 +131,8 @@ def cropped(picture: Any, box: Any) -> Any:
     ],
     ids=["S-mp4", "T-mp4-last", "authors", "T-authors-mixed"],
 )
-def test_every_layout_shows_the_same_clips_and_outlines(asked: dict[str, Any], whole: Path, tmp_path: Path) -> None:
-    reference = BuiltPairs(whole)
+def test_every_layout_shows_the_same_clips_and_outlines(asked: dict[str, Any], built_set: Path, tmp_path: Path) -> None:
+    reference = BuiltPairs(built_set)
     expected = reference.pair(PAIR)
     for client in serving(make_set(tmp_path / "other", **asked)):
         found = client.get(f"/api/pairs/{PAIR}")

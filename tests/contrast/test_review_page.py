@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.reviewing import decisions, make_set, reviewing
+from tests.support.reviewing import decisions, reviewing
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -24,16 +24,6 @@ TABLE_1 = {  # the paper's own colours
     "ARGM-LOC": "rgb(255, 128, 0)",
     "ARGM-TMP": "rgb(128, 0, 128)",
 }
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_set(tmp_path_factory.mktemp("page") / "set", subsets=("S", "T"))
-
-
-@pytest.fixture
-def folder(whole: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(whole, tmp_path / "set"))
 
 
 @pytest.fixture(scope="module")

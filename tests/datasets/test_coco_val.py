@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from locater.datasets.coco_val import ABSENT_KINDS, FAMILIES, KINDS, CocoVal
-from locater.datasets.inspect.problems import sample_problems
+from locater.datasets.reading.problems import sample_problems
 from locater.errors import LocaterError
 from locater.records import Mask, SampleInfo
 from tests.support.making_datasets import real_data

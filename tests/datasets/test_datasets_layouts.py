@@ -20,6 +20,7 @@ from locater.errors import LocaterError
 from locater.io import rle
 from locater.io.extras import data_library
 from locater.records import SampleInfo
+from tests.support.layouts import LAYOUTS
 from tests.support.making_datasets import (
     HEIGHT,
     WIDTH,
@@ -44,20 +45,6 @@ from tests.support.making_datasets import (
     write_pictures,
 )
 from tools.plain_pickle import convert, read_plain_pickle
-
-LAYOUTS: list[tuple[str, str | None, Callable[[Path], Truth]]] = [
-    ("a2d-sentences", "test", make_a2d),
-    ("a2d-sentences", "train", make_a2d),
-    ("jhmdb-sentences", None, make_jhmdb),
-    ("refer-youtube-vos", "train", make_refer_youtube_vos),
-    ("ref-davis17", "val", make_ref_davis17),
-    ("ref-davis17", "train", make_ref_davis17),
-    ("mevis", "valid_u", make_mevis),
-    ("a2d-s+", "M", make_authors_a2d_plus),
-    ("folder", None, make_folder),
-    ("coco", "val2017", make_coco),
-    ("refcoco", "val", make_refcoco),
-]
 
 
 def by_key(dataset: AnnotatedDataset) -> dict[str, SampleInfo]:
@@ -274,7 +261,7 @@ def test_refcoco_refuses_the_pickle_and_says_how_to_convert_it(tmp_path: Path) -
     (tmp_path / "refcoco/refs(unc).json").unlink()
     pickled = tmp_path / "refcoco/refs(unc).p"
     pickled.write_bytes(pickle.dumps(refs_content(), protocol=2))
-    with pytest.raises(LocaterError, match=r"python -m locater\.datasets\.plain_pickle"):
+    with pytest.raises(LocaterError, match=r"python -m tools\.plain_pickle"):
         open_dataset("refcoco", tmp_path, "val")
     assert convert(pickled) == tmp_path / "refcoco/refs(unc).json"
     assert_reads(open_dataset("refcoco", tmp_path, "val"), truth)

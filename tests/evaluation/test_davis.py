@@ -1,4 +1,4 @@
-"""Several objects a video: matching with fixed and free identities, the four annotations, and DAVIS folders."""
+"""Several objects per video: matching with fixed and free identities, the four annotations, and DAVIS folders."""
 
 from itertools import permutations
 from pathlib import Path
@@ -12,7 +12,7 @@ from locater.errors import LocaterError
 from locater.evaluation.external.score import score
 from locater.evaluation.external.submission import palette_png
 from locater.evaluation.run.answering import compete
-from tests.support.a2d_test_masks import shared_data
+from tests.support.making_datasets import real_data
 
 Numbers = npt.NDArray[np.uint8]
 
@@ -140,7 +140,7 @@ def test_a_video_without_masks_is_named(tmp_path: Path) -> None:
 
 
 def test_real_davis_2016_masks(tmp_path: Path) -> None:
-    root = shared_data() / "davis2016_train_240p" / "Annotations"
+    root = real_data("davis2016_train_240p") / "Annotations"
     if not root.is_dir():
         pytest.skip(f"{root} is absent")
     videos = sorted(path.name for path in root.iterdir())[:3]

@@ -18,15 +18,10 @@ from locater.evaluation.run.passes import plan_passes, shard
 from locater.inference.segmenter import Segmenter
 from locater.records import Sample, SampleInfo
 from locater.video.array_source import ArraySequence
-from tests.support.evaluation_command import run, tiny_checkpoint
+from tests.support.evaluation_command import run
 
 QUESTIONS = 9  # one of each kind
 FILES = ("results.json", "results.md", "per_sample.csv")
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_checkpoint(tmp_path_factory.mktemp("checkpoint") / "tiny")
 
 
 def arguments(checkpoint: Path, out: Path) -> list[str]:

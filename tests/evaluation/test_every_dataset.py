@@ -9,40 +9,14 @@ from locater.datasets.catalog import Source
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
-from tests.support.evaluation_command import tiny_checkpoint
-from tests.support.making_datasets import (
-    Truth,
-    make_a2d,
-    make_authors_a2d_plus,
-    make_coco,
-    make_folder,
-    make_jhmdb,
-    make_mevis,
-    make_ref_davis17,
-    make_refcoco,
-    make_refer_youtube_vos,
-)
+from tests.support.layouts import LAYOUTS
+from tests.support.making_datasets import Truth
 
-LAYOUTS: list[tuple[str, str | None, Callable[[Path], Truth]]] = [
-    ("a2d-sentences", "test", make_a2d),
-    ("jhmdb-sentences", None, make_jhmdb),
-    ("refer-youtube-vos", "train", make_refer_youtube_vos),
-    ("ref-davis17", "val", make_ref_davis17),
-    ("mevis", "valid_u", make_mevis),
-    ("a2d-s+", "M", make_authors_a2d_plus),
-    ("folder", None, make_folder),
-    ("coco", "val2017", make_coco),
-    ("refcoco", "val", make_refcoco),
-]
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_checkpoint(tmp_path_factory.mktemp("checkpoint"))
+ONE_SPLIT_EACH = list({name: (name, split, make) for name, split, make in reversed(LAYOUTS)}.values())
 
 
 @pytest.mark.filterwarnings("ignore::locater.inference.segmenter.NotUnderstoodWarning")
-@pytest.mark.parametrize(("name", "split", "make"), LAYOUTS, ids=[name for name, _, _ in LAYOUTS])
+@pytest.mark.parametrize(("name", "split", "make"), ONE_SPLIT_EACH, ids=[name for name, _, _ in ONE_SPLIT_EACH])
 def test_a_layout_is_scored(
     checkpoint: Path, tmp_path: Path, name: str, split: str | None, make: Callable[[Path], Truth]
 ) -> None:

@@ -17,7 +17,7 @@ from locater.records import FrameResult, FrameSource, Mask, SampleInfo, VideoSta
 from locater.worlds.composed import compose
 from locater.worlds.composed.position_world import PositionWorld
 from tests.support.composed_sources import SMALL, make_sources, small_pack
-from tests.support.evaluation_command import run, tiny_checkpoint
+from tests.support.evaluation_command import run
 
 COUNT = 6
 Rule = Callable[[PositionWorld, SampleInfo, int], Mask]
@@ -68,11 +68,6 @@ class Scripted(Segmenter):
             masks = np.stack([self.rule(self.world, info, frame.index) for info in asked])
             state = VideoState(nothing, nothing, frame.index + 1, True, tuple(expressions))
             yield FrameResult(frame, masks, masks.astype(np.float32), (1.0, 1.0), ((), ()), state)
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_checkpoint(tmp_path_factory.mktemp("checkpoint"))
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from locater.records import Frame, FrameResult, FrameSource, Mask, Pixels, SampleInfo, VideoState
-from tests.support.evaluation_command import run, tiny_checkpoint
+from tests.support.evaluation_command import run
 from tests.support.making_datasets import real_data
 from tests.support.making_davis import FRAMES, UNSEEN, colour_of, make_davis, things_in, true_mask
 
@@ -80,11 +80,6 @@ class Scripted(Segmenter):
         state = VideoState(nothing, nothing, frame.index + 1, True, expressions)
         presence = (1.0,) * len(expressions)
         return FrameResult(frame, masks, masks.astype(np.float32), presence, ((),) * len(expressions), state)
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_checkpoint(tmp_path_factory.mktemp("checkpoint"))
 
 
 @pytest.fixture(scope="module")

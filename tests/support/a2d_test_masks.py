@@ -1,7 +1,6 @@
 """The 3,800 real test masks of A2D-Sentences, and six ways to answer them."""
 
 import json
-import os
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -12,23 +11,17 @@ import numpy.typing as npt
 import pytest
 from pycocotools import mask as coco_mask
 
+from tests.support.making_datasets import real_data
+
 Mask = npt.NDArray[np.bool_]
 
 KINDS = ("perfect", "empty", "full", "shifted", "dilated", "random")
-_FILE = "annotations/a2d_sentences_test_annotations_in_coco_format.json"
-
-
-def shared_data() -> Path:
-    """The folder of real data; the test is skipped where it is absent."""
-    folder = Path(os.environ.get("LOCATER_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
-    if not folder.is_dir():
-        pytest.skip(f"the real data is not at {folder}; set LOCATER_DATA to its folder")
-    return folder
+_FILE = "a2d_sentences_test_annotations_in_coco_format.json"
 
 
 def truth_path() -> Path:
     """The ground truth in COCO's format."""
-    path = shared_data() / _FILE
+    path = real_data("annotations") / _FILE
     if not path.is_file():
         pytest.skip(f"{path} is absent")
     return path

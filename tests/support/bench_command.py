@@ -1,14 +1,13 @@
 """`locater bench` in this process, and what it left behind."""
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from locater.cli import app as cli
+from tests.support.command_line.running import run_main
 
 
 @dataclass(frozen=True)
@@ -32,10 +31,5 @@ def run_bench(
     """The real command with --quick on the tiny preset; later arguments win over these."""
     defaults = ("--out", folder, "--preset", "tiny", "--repeats", 2, "--device", "cpu", "--quick")
     name, *others = arguments
-    monkeypatch.setattr(sys, "argv", ["locater", "bench", *map(str, (name, *defaults, *others))])
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    text = capsys.readouterr()
-    assert isinstance(stop.value.code, int)
-    return Ran(stop.value.code, text.out, text.err, folder)
+    ran = run_main(monkeypatch, capsys, "bench", name, *defaults, *others)
+    return Ran(ran.code, ran.out, ran.err, folder)

@@ -28,9 +28,8 @@ Truth = dict[str, dict[int, Mask]]
 
 
 def real_data(folder: str) -> Path:
-    """A folder of the real files beside the project; the test is skipped where they are absent."""
-    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    path = Path(os.environ.get("LOCATER_DATA", beside)) / folder
+    """A folder of the real files; the test is skipped where they are absent."""
+    path = Path(os.environ["LOCATER_DATA"]) / folder
     if not path.is_dir():
         pytest.skip(f"the real files are not at {path}; set LOCATER_DATA to their folder")
     return path

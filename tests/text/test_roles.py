@@ -16,6 +16,7 @@ from locater.cli import app as cli
 from locater.datasets.a2d import read_sentences
 from locater.errors import LocaterError
 from locater.text.roles import Role, RoleLabeler, RolePhrase, SentenceRoles, open_labeler
+from tests.support.making_datasets import real_data
 
 PAPERS = "A boy is skiing on the snow and suddenly falling to the ground."
 LABELS = Path(__file__).with_name("a2d_roles.csv")
@@ -40,11 +41,7 @@ def roles_of(sentence: str) -> str:
 
 def a2d_sentences() -> list[str]:
     """The official text by line of the file, the header among them; the test is skipped where it is absent."""
-    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    folder = Path(os.environ.get("LOCATER_DATA", beside)) / "annotations"
-    if not folder.is_dir():
-        pytest.skip(f"the real files are not at {folder}; set LOCATER_DATA to the folder that holds `annotations`")
-    return ["", *(sentence for _, _, sentence in read_sentences(folder))]
+    return ["", *(sentence for _, _, sentence in read_sentences(real_data("annotations")))]
 
 
 def test_the_papers_example_gives_the_papers_roles() -> None:

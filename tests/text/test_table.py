@@ -52,7 +52,7 @@ def test_a_damaged_table_is_one_sentence_that_says_what_to_do(tmp_path: Path, da
         save_file({name: tensor for name, tensor in tensors.items() if name != "letters"}, path)
     else:
         save_file({**tensors, "codes": tensors["codes"].float()}, path)
-    with pytest.raises(LocaterError, match=r"make one with python -m locater\.text\.make_table") as error:
+    with pytest.raises(LocaterError, match=r"make one with python -m tools\.make_table") as error:
         WordTable.load(path)
     assert "\n" not in str(error.value)
 

@@ -4,14 +4,15 @@ import torch
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.training.data.batches import first_number, mirrored, training_plans
-from locater.training.data.shapes import ShapesData
 from locater.training.data.sources import open_data
+from locater.training.data.world import WorldData
 from locater.worlds.motion_targets import MOTION_TARGETS
+from locater.worlds.shapes import shapes_batches
 
 
-def data(**changes: object) -> ShapesData:
+def data(**changes: object) -> WorldData:
     values = {"batch_size": 4, "clip_frames": 2, "global_frames": 2, **changes}
-    return ShapesData(32, TrainingConfig.model_validate(values), interval=4)
+    return WorldData(shapes_batches(), 32, TrainingConfig.model_validate(values), interval=4)
 
 
 def test_a_later_start_gives_the_same_batches_and_processes_share_them() -> None:
@@ -27,14 +28,14 @@ def test_a_later_start_gives_the_same_batches_and_processes_share_them() -> None
 
 
 def test_the_curriculum_lets_kinds_in_when_their_time_comes() -> None:
-    only_late = {kind: 0.0 for kind in ShapesData.kinds if kind not in ("appearance", "absent")}
+    only_late = {kind: 0.0 for kind in WorldData.kinds if kind not in ("appearance", "absent")}
     source = data(kind_weights=only_late, curriculum={"absent": 0.5})
     early, late = (source.plan(range(40), progress).referents for progress in (0.4, 0.6))
     assert (early >= 0).all() and (late < 0).any()
 
 
 def test_a_mirrored_clip_has_a_mirrored_sentence() -> None:
-    source = data(kind_weights={kind: 0.0 for kind in ShapesData.kinds if kind != "position"})
+    source = data(kind_weights={kind: 0.0 for kind in WorldData.kinds if kind != "position"})
     batch = source.draw(source.plan(range(12), 0.0), torch.device("cpu"))
     both = mirrored(batch, number=3, chance=0.5)
     changed = 0
@@ -78,7 +79,7 @@ def test_a_mirrored_clip_has_mirrored_doings() -> None:
 
 
 def test_the_sentences_of_one_clip_are_mirrored_with_it() -> None:
-    source = data(sentences=2, kind_weights={kind: 0.0 for kind in ShapesData.kinds if kind != "position"})
+    source = data(sentences=2, kind_weights={kind: 0.0 for kind in WorldData.kinds if kind != "position"})
     batch = source.draw(source.plan(range(8), 0.0), torch.device("cpu"))
     both = mirrored(batch, number=3, chance=0.5)
     for clip in range(8):
@@ -94,6 +95,6 @@ def test_every_seed_has_clips_of_its_own() -> None:
     firsts = [first_number(seed) for seed in range(200)]
     assert len(set(firsts)) == len(firsts)
     assert firsts[:3] == [0, 10**8, 2 * 10**8]
-    data = ShapesData(32, TrainingConfig(steps=1, batch_size=2), interval=4)
+    data = WorldData(shapes_batches(), 32, TrainingConfig(steps=1, batch_size=2), interval=4)
     plans = training_plans(data, data.config, 199, 1, 0, rank=0, world=1, workers=0)
     assert next(plans) is not None

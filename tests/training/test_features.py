@@ -15,11 +15,12 @@ from locater.model.build import build
 from locater.model.locater import Locater
 from locater.training.command import with_vocabulary
 from locater.training.data.features import FeatureCache, features_of
-from locater.training.data.shapes import ShapesData
+from locater.training.data.world import WorldData
 from locater.training.inputs import CLIPS_AT_ONCE, CachedInputs, ClipInputs, FromClips, FromFeatures, Share
 from locater.training.losses import clip_loss
 from locater.training.optimizer import freeze
 from locater.training.trainer import Trainer
+from locater.worlds.shapes import shapes_batches
 
 FROZEN = dict.fromkeys(("visual", "text", "fusion", "auxiliary"), 0.0)
 SHARE = Share(seed=0, rank=0, processes=1, workers=0, device=torch.device("cpu"))
@@ -40,13 +41,13 @@ def config(**changes: Any) -> TrainingConfig:
     return parse_training(values, "test")
 
 
-def network(data: ShapesData) -> Locater:
+def network(data: WorldData) -> Locater:
     changes = {"image_size": 32, "memory": {"motion_targets": 20, "read_mlp": True}}
     return build(with_vocabulary(preset("tiny", changes), data.words()), seed=0)
 
 
-def made(settings: TrainingConfig) -> tuple[Locater, ShapesData]:
-    data = ShapesData(32, settings, interval=10)
+def made(settings: TrainingConfig) -> tuple[Locater, WorldData]:
+    data = WorldData(shapes_batches(), 32, settings, interval=10)
     model = network(data)
     freeze(model, settings)
     return model, data
@@ -90,7 +91,7 @@ def test_a_batch_is_a_function_of_its_number_and_holds_whole_clips() -> None:
 def test_a_stage_moves_memory_and_readout_alone_and_resumes_to_the_same_weights(tmp_path: Path) -> None:
     def run(folder: Path, steps: int) -> Trainer:
         settings = config(steps=4)
-        data = ShapesData(32, settings, interval=10)
+        data = WorldData(shapes_batches(), 32, settings, interval=10)
         trainer = Trainer(network(data), data, settings, folder)
         trainer.steps = steps
         trainer.run()
@@ -101,7 +102,7 @@ def test_a_stage_moves_memory_and_readout_alone_and_resumes_to_the_same_weights(
     resumed = run(tmp_path / "parts", 4)
     ours, theirs = (load_file(tmp_path / name / "checkpoint" / "model.safetensors") for name in ("parts", "whole"))
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
-    before = network(ShapesData(32, config(), interval=10)).state_dict()
+    before = network(WorldData(shapes_batches(), 32, config(), interval=10)).state_dict()
     moved = {
         name.split(".")[0] for name, tensor in whole.model.state_dict().items() if not torch.equal(tensor, before[name])
     }
@@ -115,7 +116,7 @@ def test_a_stage_moves_memory_and_readout_alone_and_resumes_to_the_same_weights(
 
 def test_what_still_learns_before_v_is_refused(tmp_path: Path) -> None:
     settings = config(rates={"visual": 0.0, "text": 0.0})
-    data = ShapesData(32, settings, interval=10)
+    data = WorldData(shapes_batches(), 32, settings, interval=10)
     with pytest.raises(LocaterError, match=r"made of each clip, so it may not learn; .* \{fusion: 0\.0\}\.$"):
         Trainer(network(data), data, settings, tmp_path)
 

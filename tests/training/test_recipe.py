@@ -138,17 +138,18 @@ def test_a_stage_may_have_data_of_its_own_and_the_words_of_all_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from locater.training import command as training
-    from locater.training.data.shapes import ShapesData
+    from locater.training.data.world import WorldData
+    from locater.worlds.shapes import shapes_batches
 
-    class Dogs(ShapesData):
+    class Dogs(WorldData):
         def words(self) -> list[str]:
             return ["dog"]
 
     opened = []
 
-    def open_data(spec: str, size: int, config: Any, interval: int) -> ShapesData:
+    def open_data(spec: str, size: int, config: Any, interval: int) -> WorldData:
         opened.append(spec)
-        return (Dogs if spec == "dogs" else ShapesData)(size, config, interval)
+        return (Dogs if spec == "dogs" else WorldData)(shapes_batches(), size, config, interval)
 
     monkeypatch.setattr(training, "open_data", open_data)
     quick(tmp_path, "{steps: 1}, {steps: 1, data: dogs}")

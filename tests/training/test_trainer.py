@@ -15,15 +15,16 @@ from locater.model.build import build
 from locater.model.checkpoint import from_pretrained
 from locater.model.locater import ClipPrediction, Locater
 from locater.training.command import with_vocabulary
-from locater.training.data.shapes import ShapesData
+from locater.training.data.world import WorldData
 from locater.training.losses import clip_loss
 from locater.training.moving_average import WeightAverage
 from locater.training.trainer import Trainer
+from locater.worlds.shapes import shapes_batches
 
 
 @pytest.fixture(autouse=True)
 def fresh_accelerate() -> Iterator[None]:
-    """accelerate keeps one state a process; these tests want several precisions."""
+    """accelerate keeps one state per process; these tests want several precisions."""
     yield
     AcceleratorState._reset_state(reset_partial_state=True)
 
@@ -34,7 +35,7 @@ def made(folder: Path, network_changes: dict[str, Any] | None = None, **changes:
         "learning_rate": 1e-3, "flip": 0.0, **changes,
     }  # fmt: skip
     config = TrainingConfig.model_validate(values)
-    data = ShapesData(32, config, interval=10)
+    data = WorldData(shapes_batches(), 32, config, interval=10)
     # A channel's statistics are those of a micro-batch, so with them a batch in halves is not the whole one.
     network = preset("tiny", {"image_size": 32, "fusion": {"centre": False}, **(network_changes or {})})
     model = build(with_vocabulary(network, data.words()), seed=0)

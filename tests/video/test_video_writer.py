@@ -1,6 +1,7 @@
 """What is written, read back by others: FFmpeg, Pillow, pycocotools; and what happens when the disk is full."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -181,7 +182,6 @@ def test_an_error_on_its_way_comes_out_and_leaves_nothing(tmp_path: Path) -> Non
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
 from tests.support.making_videos import moving_masks, result
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_entries
@@ -234,9 +234,14 @@ for name, limit in [("png", 100), ("rle", 5000), ("sheet", 30000)]:
 
 def test_full_disk_is_said_and_nothing_is_left(tmp_path: Path) -> None:
     """The system itself refuses to let the file grow, as a full disk does; the overlay also one byte before its end."""
-    tests = str(Path(__file__).parents[2])
     run = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, tests], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", FULL_DISK],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # to find tests.support
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines() == [

@@ -5,10 +5,11 @@ from random import Random
 
 import torch
 
+from locater.worlds.batches import ClipSettings
 from locater.worlds.claims import is_unique, judge
 from locater.worlds.extra_questions import _others, questions_to
 from locater.worlds.seeds import KINDS, video_seed
-from locater.worlds.shapes import LEXICON, draw_batch, plan_batch
+from locater.worlds.shapes import LEXICON, shapes_batches
 from locater.worlds.shapes.scene import sample_scene
 
 
@@ -29,9 +30,8 @@ def test_further_questions_mean_other_objects_and_each_exactly_one() -> None:
 
 
 def test_a_batch_holds_every_questions_own_mask() -> None:
-    settings = {"clip_frames": 2, "global_frames": 0, "strides": (0,)}
-    one = draw_batch(plan_batch(range(6), sentences=1, **settings), 48)  # type: ignore[arg-type]
-    three = draw_batch(plan_batch(range(6), sentences=3, **settings), 48)  # type: ignore[arg-type]
+    batches, settings = shapes_batches(), ClipSettings(clip_frames=2, global_frames=0, strides=(0,))
+    one, three = (batches.draw(batches.clips(range(6), replace(settings, sentences=count)), 48) for count in (1, 3))
     assert three.masks.shape == (18, 2, 48, 48) and len(three.expressions) == 18
     assert three.expressions[::3] == one.expressions
     assert torch.equal(three.masks[::3], one.masks) and torch.equal(three.frames, one.frames)

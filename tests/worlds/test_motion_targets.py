@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from locater.worlds.batches import ClipSettings
 from locater.worlds.claims import LATE_EVENTS, judge_event, judge_motion
 from locater.worlds.motion_targets import EVENT, MIRROR_ORDER, MOTION_TARGETS, motion_targets
 from locater.worlds.seeds import video_seed
-from locater.worlds.shapes import draw_batch, plan_batch
+from locater.worlds.shapes import shapes_batches
 from locater.worlds.shapes.scene import sample_scene
 
 
@@ -31,8 +32,9 @@ def test_the_mirror_of_a_mirror_is_the_video() -> None:
 
 
 def test_a_batch_says_at_every_place_what_the_object_there_does() -> None:
-    plan = plan_batch(range(3), clip_frames=2, global_frames=0, strides=(0,), kind_weights={"motion": 1.0})
-    batch = draw_batch(plan, 64)
+    batches = shapes_batches()
+    settings = ClipSettings(clip_frames=2, global_frames=0, strides=(0,), kind_weights={"motion": 1.0})
+    batch = batches.draw(batches.clips(range(3), settings), 64)
     assert batch.motion_targets is not None and batch.motion_targets.shape == (3, 2, len(MOTION_TARGETS) + 1, 8, 8)
     cover = batch.motion_targets[:, :, -1]
     assert 0.02 < cover.mean() < 0.5 and cover.max() <= 1.001

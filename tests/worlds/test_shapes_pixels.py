@@ -1,5 +1,7 @@
 """Pixels and masks: the same in any batch, true to the sentence when measured on the masks alone."""
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -16,6 +18,18 @@ COUNT = 12
 def draw(scene: Scene, size: int = SIZE) -> tuple[torch.Tensor, torch.Tensor]:
     frames, masks = render(SceneBatch.of([scene]), torch.arange(scene.frame_count)[None], size)
     return frames[0], masks[0]
+
+
+def drawn_claims(
+    kind: str, wanted: Mapping[str, tuple[int, int]]
+) -> Iterator[tuple[Scene, torch.Tensor, tuple[int, int]]]:
+    """Scenes of a kind that claim something wanted, their masks (F, N, S, S), and the claim's axis and sign."""
+    for number in range(3 * COUNT):
+        scene = sample_scene(video_seed("test", kind, number))
+        claim = scene.description.claim
+        assert claim is not None
+        if claim.name in wanted:
+            yield scene, draw(scene)[1], wanted[claim.name]
 
 
 def referent_of(scene: Scene) -> int:
@@ -76,14 +90,7 @@ def test_masks_lie_on_the_object_s_colour() -> None:
 def test_positions_hold_for_the_masks() -> None:
     sides = {"left": (0, -1), "right": (0, 1), "top": (1, -1), "bottom": (1, 1)}
     checked = 0
-    for number in range(3 * COUNT):
-        scene = sample_scene(video_seed("test", "position", number))
-        claim = scene.description.claim
-        assert claim is not None
-        if claim.name not in sides:
-            continue
-        _, masks = draw(scene)
-        axis, sign = sides[claim.name]
+    for scene, masks, (axis, sign) in drawn_claims("position", sides):
         holds = {}
         for index in (referent_of(scene), *scene.twins):
             holds[index] = sign * (np.nanmean(centroids(masks[:, index]), axis=0)[axis] - 0.5) > 0.05
@@ -95,14 +102,7 @@ def test_positions_hold_for_the_masks() -> None:
 def test_directions_hold_for_the_masks() -> None:
     ways = {"moves_left": (0, -1), "moves_right": (0, 1), "moves_up": (1, -1), "moves_down": (1, 1)}
     checked = 0
-    for number in range(3 * COUNT):
-        scene = sample_scene(video_seed("test", "motion", number))
-        claim = scene.description.claim
-        assert claim is not None
-        if claim.name not in ways:
-            continue
-        axis, sign = ways[claim.name]
-        _, masks = draw(scene)
+    for scene, masks, (axis, sign) in drawn_claims("motion", ways):
         moved = {}
         for index in (referent_of(scene), *scene.twins):
             path = centroids(masks[:, index])[:, axis]

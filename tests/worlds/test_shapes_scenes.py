@@ -20,7 +20,8 @@ from locater.worlds.shapes import (
     vocabulary,
 )
 from locater.worlds.shapes.looks import COLOURS, SHAPES
-from locater.worlds.shapes.scene import check, questions
+from locater.worlds.shapes.scene import questions
+from tests.support.worlds.well_asked import is_well_asked
 
 TWIN_KINDS = ("motion", "early_event", "late_event")
 
@@ -56,7 +57,7 @@ def test_same_seed_same_scene(kind: str) -> None:
 def test_every_sentence_has_one_referent_or_none(kind: str, split: str) -> None:
     words = set(vocabulary())
     for scene in scenes(split, kind, 80):
-        assert check(scene)
+        assert is_well_asked(scene)
         assert (scene.referent is None) == (kind == "absent")
         assert 3 <= len(scene.objects) <= 5
         said = scene.expression.split()
@@ -171,4 +172,4 @@ def test_one_video_has_several_sentences(kind: str) -> None:
 def test_longer_videos_keep_the_promises() -> None:
     for kind in KINDS:
         scene = sample_scene(video_seed("test", kind, 3), frame_count=100, frames_per_second=25.0)
-        assert check(scene) and scene.poses.shape[1] == 100
+        assert is_well_asked(scene) and scene.poses.shape[1] == 100

@@ -1,14 +1,22 @@
 """The world as a dataset and as a source of training batches."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 import torch
 
 from locater.errors import LocaterError
-from locater.records import Dataset, FrameSource, SampleInfo
-from locater.worlds.shapes import KINDS, ShapesWorld, draw_batch, plan_batch, video_seed, whole_video_plan
+from locater.records import Batch, Dataset, FrameSource, SampleInfo
+from locater.worlds.batches import ClipSettings
+from locater.worlds.shapes import KINDS, ShapesWorld, shapes_batches, video_seed
+
+BATCHES = shapes_batches()
+
+
+def drawn(numbers: Sequence[int], size: int, settings: ClipSettings) -> Batch:
+    return BATCHES.draw(BATCHES.clips(numbers, settings), size)
 
 
 def test_samples_are_balanced_over_kinds_and_keyed_by_seed() -> None:
@@ -61,43 +69,41 @@ def test_wrong_names_are_refused_in_a_sentence() -> None:
     with pytest.raises(LocaterError, match="no key"):
         ShapesWorld("test", count=1).load(SampleInfo(key="cats", video="", expression=""))
     with pytest.raises(LocaterError, match="no kind"):
-        plan_batch([0], clip_frames=2, global_frames=2, kind_weights={"colour": 1.0})
+        BATCHES.clips([0], ClipSettings(clip_frames=2, global_frames=2, kind_weights={"colour": 1.0}))
     with pytest.raises(LocaterError, match="smaller stride"):
-        plan_batch([0], clip_frames=9, global_frames=2, strides=(4,))
+        BATCHES.clips([0], ClipSettings(clip_frames=9, global_frames=2, strides=(4,)))
 
 
 def test_a_batch_holds_clip_whole_video_and_times() -> None:
-    batch = draw_batch(plan_batch(range(6), clip_frames=5, global_frames=8, strides=(2,)), 32)
+    batch = drawn(range(6), 32, ClipSettings(5, 8, strides=(2,)))
     assert batch.frames.shape == (6, 5, 3, 32, 32) and batch.global_frames.shape == (6, 8, 3, 32, 32)
     assert batch.masks.shape == (6, 5, 32, 32) and bool(((batch.masks == 0) | (batch.masks == 1)).all())
     assert batch.is_annotated.all() and len(batch.expressions) == 6
     torch.testing.assert_close(batch.times[:, 1:, 0] - batch.times[:, :-1, 0], torch.full((6, 4), 0.25))
     torch.testing.assert_close(batch.global_times[0, :, 0], torch.arange(8) * 0.5)
     torch.testing.assert_close(batch.global_times[..., 1], batch.global_times[..., 0] / 4.0)
-    starts = draw_batch(plan_batch(range(60), clip_frames=5, global_frames=1, strides=(2,)), 8).times[:, 0, 1]
+    starts = drawn(range(60), 8, ClipSettings(5, 1, strides=(2,))).times[:, 0, 1]
     assert starts.min() < 0.1 and starts.max() > 0.6
 
 
 def test_a_batch_row_depends_on_its_own_seed_alone() -> None:
-    together = draw_batch(plan_batch([11, 12, 13], clip_frames=3, global_frames=2), 32)
-    alone = draw_batch(plan_batch([13], clip_frames=3, global_frames=2), 32)
+    together = drawn([11, 12, 13], 32, ClipSettings(3, 2))
+    alone = drawn([13], 32, ClipSettings(3, 2))
     assert together.expressions[2] == alone.expressions[0]
     assert torch.equal(together.frames[2], alone.frames[0]) and torch.equal(together.masks[2], alone.masks[0])
     assert torch.equal(together.times[2], alone.times[0])
 
 
 def test_kinds_follow_their_weights_and_absent_masks_are_empty() -> None:
-    absent = draw_batch(plan_batch(range(8), clip_frames=2, global_frames=1, kind_weights={"absent": 1.0}), 32)
+    absent = drawn(range(8), 32, ClipSettings(2, 1, kind_weights={"absent": 1.0}))
     assert not absent.masks.any()
-    present = draw_batch(
-        plan_batch(range(8), clip_frames=2, global_frames=1, kind_weights={"size": 1.0, "absent": 0.0}), 32
-    )
+    present = drawn(range(8), 32, ClipSettings(2, 1, kind_weights={"size": 1.0, "absent": 0.0}))
     assert present.masks.flatten(1).any(1).all()
 
 
 def test_a_clip_can_cover_the_video_and_agrees_with_the_dataset() -> None:
-    plan = plan_batch([0, 1], clip_frames=4, global_frames=4, strides=(0,), kind_weights={"motion": 1.0}, split="test")
-    batch = draw_batch(plan, 32)
+    plan = BATCHES.clips([0, 1], ClipSettings(4, 4, strides=(0,), kind_weights={"motion": 1.0}, split="test"))
+    batch = BATCHES.draw(plan, 32)
     assert torch.equal(plan.indices[:, 1:4] - plan.indices[:, :3], torch.full((2, 3), 8))
     world = ShapesWorld("test", count=2, size=32, kinds=["motion"])
     for row, info in enumerate(world.samples()):
@@ -110,10 +116,10 @@ def test_a_clip_can_cover_the_video_and_agrees_with_the_dataset() -> None:
 
 
 def test_strides_are_drawn_and_whole_videos_are_what_inference_sees() -> None:
-    times = draw_batch(plan_batch(range(40), clip_frames=3, global_frames=1, strides=(1, 2, 0)), 8).times[..., 0]
+    times = drawn(range(40), 8, ClipSettings(3, 1, strides=(1, 2, 0))).times[..., 0]
     gaps = {round(float(gap) * 8) for gap in times[:, 1] - times[:, 0]}
     assert gaps == {1, 2, 10}  # a third of 32 frames, for the clip that covers the video
-    plan = whole_video_plan("late_event", [0, 3], "test", interval=4)
+    plan = BATCHES.whole_videos("late_event", [0, 3], "test", interval=4)
     assert plan.indices[0].tolist() == [*range(32), *range(0, 32, 4)] and plan.clip_frames == 32
     world = ShapesWorld("test", count=4, kinds=["late_event"])
     assert plan.expressions == tuple(world.samples()[number].expression for number in (0, 3))

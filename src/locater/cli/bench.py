@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from locater.cli.options import DeviceOption
 from locater.cli.terminal import one_line
 from locater.errors import LocaterError
 
@@ -22,7 +23,7 @@ def bench(
     precision: Annotated[
         str | None, typer.Option(help="float32, bfloat16 or float16; by default bfloat16 on a GPU.")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")] = None,
+    device: DeviceOption = None,
     repeats: Annotated[int, typer.Option(help="Measurements of each row, after the warm-up.", min=1)] = 10,
     compile: Annotated[
         bool, typer.Option("--compile/--no-compile", help="Also measure torch.compile, which takes minutes.")

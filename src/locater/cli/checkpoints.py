@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from locater.cli.options import CheckpointArgument, PresetArgument
 from locater.errors import LocaterError
 
 
@@ -43,7 +44,7 @@ def presets(name: Annotated[str | None, typer.Argument(help="Print this preset's
 
 
 def init(
-    preset: Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")],
+    preset: PresetArgument,
     out: Annotated[Path, typer.Option(help="Folder for the checkpoint.")],
     seed: Annotated[int, typer.Option(help="For the weights that start at random.")] = 0,
 ) -> None:
@@ -89,7 +90,7 @@ def _weights(text: str) -> list[float]:
 
 
 def export(
-    checkpoint: Annotated[str, typer.Argument(help="A folder, a shipped name or a hub name.")],
+    checkpoint: CheckpointArgument,
     out: Annotated[Path, typer.Option(help="Folder for the graphs; one that is there is replaced as a whole.")],
     to: Annotated[str, typer.Option(help="The format: onnx.")] = "onnx",
 ) -> None:

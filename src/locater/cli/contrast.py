@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from locater.cli.opening import DATA
+from locater.cli.options import SplitOption
 from locater.cli.terminal import progress_display
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def contrast_roles(
 @contrast.command("pairs")
 def contrast_pairs(
     dataset: Annotated[str, typer.Argument(metavar="NAME[:ROOT]", help=DATA)],
-    split: Annotated[str | None, typer.Option(help="test, valid, ...; the one to evaluate on by default.")] = None,
+    split: SplitOption = None,
     count: Annotated[int | None, typer.Option(help="Of a world: videos per kind of sentence; 100 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Decides between equally good pairs.")] = 0,
     labeler: Annotated[str, typer.Option(help=_LABELER)] = "",
@@ -73,7 +74,7 @@ def contrast_pairs(
 def contrast_build(
     dataset: Annotated[str, typer.Argument(metavar="NAME[:ROOT]", help=DATA)],
     out: Annotated[Path, typer.Option(help="Folder of the test set; a build that was interrupted there goes on.")],
-    split: Annotated[str | None, typer.Option(help="test, valid, ...; the one to evaluate on by default.")] = None,
+    split: SplitOption = None,
     count: Annotated[int | None, typer.Option(help="Of a world: videos per kind of sentence; 100 by default.")] = None,
     subsets: Annotated[str, typer.Option(help="Any of M (several actors), S (side by side), T (in turn).")] = "M,S,T",
     seed: Annotated[int, typer.Option(help="Decides between equally good pairs.")] = 0,

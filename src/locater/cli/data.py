@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand
 
 from locater.cli.opening import DATA, OLD_ROOT
+from locater.cli.options import SplitOption
 from locater.cli.terminal import progress_display
 from locater.errors import LocaterError
 
@@ -19,9 +20,7 @@ data = typer.Typer(help="Look at the datasets that others made.", no_args_is_hel
 def data_check(
     dataset: Annotated[str, typer.Argument(metavar="NAME:ROOT", help=_DATASET)],
     root: Annotated[Path | None, typer.Argument(help=OLD_ROOT, hidden=True)] = None,
-    split: Annotated[
-        str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")
-    ] = None,
+    split: SplitOption = None,
 ) -> None:
     """Count a dataset against the published figures, and name every file that is missing or broken."""
     from locater.datasets.catalog import find_source
@@ -47,9 +46,7 @@ def data_show(
     out: Annotated[Path, typer.Option(help="The picture to write.")],
     root: Annotated[Path | None, typer.Argument(help=OLD_ROOT, hidden=True)] = None,
     count: Annotated[int, typer.Option(help="How many sentences, evenly spaced.")] = 12,
-    split: Annotated[
-        str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")
-    ] = None,
+    split: SplitOption = None,
 ) -> None:
     """Make a contact sheet of frames with their masks and sentences."""
     from locater.datasets.catalog import find_source

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from locater.cli.opening import DATA, OLD_ROOT, open_segmenter
+from locater.cli.options import CheckpointArgument, DeviceOption, PrecisionOption, VideosOption
 from locater.cli.terminal import one_line, progress_display
 from locater.errors import LocaterError
 
@@ -17,7 +18,7 @@ _SCORED = (
 
 
 def evaluate(
-    checkpoint: Annotated[str, typer.Argument(help="A folder, a shipped name or a hub name.")],
+    checkpoint: CheckpointArgument,
     dataset: Annotated[str, typer.Argument(metavar="NAME[:ROOT]", help=DATA)],
     out: Annotated[Path, typer.Option(help="Folder of the results; a run that was interrupted there goes on.")],
     root: Annotated[Path | None, typer.Argument(help=OLD_ROOT, hidden=True)] = None,
@@ -30,8 +31,8 @@ def evaluate(
     submission: Annotated[Path | None, typer.Option(help="Also write this zip, to hand in.")] = None,
     failures: Annotated[int, typer.Option(help="Pictures of so many of the worst answers.")] = 12,
     contrast: Annotated[str, typer.Option(help="Of davis: also joined pairs, as spatial,temporal.")] = "",
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")] = None,
-    precision: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
+    device: DeviceOption = None,
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Score a checkpoint on a dataset or a world; start it under `torchrun` for many GPUs."""
     from locater.datasets.catalog import find_source
@@ -72,7 +73,7 @@ def score(
         str | None, typer.Option(help="The field's protocol for a ROOT without NAME.", hidden=True)
     ] = None,
     split: Annotated[str | None, typer.Option(help="Of the ground truth: valid, valid_u, train, ...")] = None,
-    videos: Annotated[Path | None, typer.Option(help="A file that lists the videos to score, one a line.")] = None,
+    videos: VideosOption = None,
     out: Annotated[Path | None, typer.Option(help="Also write the scores to this JSON.")] = None,
 ) -> None:
     """Score any system's masks by the same code as our own."""
@@ -102,7 +103,7 @@ def submission_check(
     expressions: Annotated[
         Path | None, typer.Option(help="The split's meta_expressions.json, to find what is missing or too much.")
     ] = None,
-    videos: Annotated[Path | None, typer.Option(help="A file that lists which of its videos are asked for.")] = None,
+    videos: VideosOption = None,
     frames: Annotated[Path | None, typer.Option(help="The split's JPEGImages, to compare sizes.")] = None,
 ) -> None:
     """List everything that is wrong with a submission, anybody's; exit code 2 if anything is."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
+from locater.cli.options import CheckpointOption, DeviceOption, PrecisionOption
 from locater.cli.terminal import plain_warnings, progress_display
 from locater.errors import LocaterError
 
@@ -23,9 +24,9 @@ def segment(
     format: Annotated[
         str, typer.Option(help="Any of overlay (mp4), png (DAVIS palette), rle (COCO), sheet.")
     ] = "overlay,png,rle",
-    checkpoint: Annotated[str, typer.Option(help="A folder, a shipped name or a hub name.")] = DEFAULT_CHECKPOINT,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")] = None,
-    precision: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
+    checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
+    device: DeviceOption = None,
+    precision: PrecisionOption = "float32",
     live: Annotated[
         bool, typer.Option(help="Read once, as a camera would be: no knowledge of what comes later.")
     ] = False,
@@ -50,7 +51,7 @@ def segment(
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the clip and its results.")] = Path("demo"),
-    checkpoint: Annotated[str, typer.Option(help="A folder, a shipped name or a hub name.")] = DEFAULT_CHECKPOINT,
+    checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
 ) -> None:
     """Segment a short clip by some sentences, and say how right the masks are."""
     from locater.inference.demo import clip_for

@@ -146,7 +146,7 @@ def evenly_spaced(count: int, first: int, length: int) -> list[int]:
 
 
 def rate_of(sample: Sample) -> float:
-    """Frames a second; the usual number where a source does not know."""
+    """Frames per second; the usual number where a source does not know."""
     rate = reading(sample.info.video, lambda: sample.frames.info.frames_per_second)
     return rate or DEFAULT_FRAMES_PER_SECOND
 

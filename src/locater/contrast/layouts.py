@@ -18,6 +18,7 @@ from PIL import Image
 
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_entries, atomic_folder, atomic_path
+from locater.io.text_files import read_json
 from locater.records import Frame, Mask
 from locater.video.mp4 import Mp4File
 
@@ -85,12 +86,9 @@ class Layout(ABC):
     def record(self, subset: str, sequence: str) -> Record | None:
         """A sequence's record; None where the sequence is not there."""
         path = self.record_path(subset, sequence)
-        try:
-            found: Record = json.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
+        if not path.exists():
             return None
-        except (OSError, ValueError):
-            raise LocaterError(f"{path} is no record of a sequence; remove it and build again.") from None
+        found: Record = read_json(path, "remove it and build again")
         return found
 
     def sequences(self, subset: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from locater.contrast.plan import Pair, Plan, SeveralActors
 
 _PAPERS_SOURCE = "a2d-sentences-test"
-_PAPER: Mapping[str, tuple[int, int, float]] = {  # Table 2: videos, queries, objects a video
+_PAPER: Mapping[str, tuple[int, int, float]] = {  # Table 2: videos, queries, objects per video
     "source": (737, 1295, 1.76),
     "M": (257, 856, 3.33),
     "S": (1290, 1295, 5.02),
@@ -81,7 +81,7 @@ def statistics_markdown(found: Mapping[str, Any]) -> str:
     paper = found.get("paper", {})
     head = ["", *(found["dataset"] if name == "source" else name for name in ours)]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for title, field in (("videos", "videos"), ("queries", "queries"), ("objects a video", "objects_per_video")):
+    for title, field in (("videos", "videos"), ("queries", "queries"), ("objects per video", "objects_per_video")):
         lines.append(_row(title, [each[field] for each in ours.values()]))
         if paper:
             lines.append(_row(f"{title}, the paper's", [paper[name][field] for name in ours]))

@@ -5,21 +5,22 @@ Gavrilyuk et al., "Actor and Action Video Segmentation from a Sentence", CVPR 20
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspect.problems import video_problems
 from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.listed_dataset import ListedDataset
 from locater.datasets.reading.picture_sequence import need_folder
+from locater.datasets.reading.problems import video_problems
 from locater.errors import LocaterError
 from locater.io.coco_masks import decode_segmentation
 from locater.io.extras import data_library
 from locater.io.text_files import as_published, find, need, one_line, read_json, read_lines, read_rows
-from locater.records import FrameSource, Mask, Sample, SampleInfo
+from locater.records import FrameSource, Mask, SampleInfo
 from locater.video.file_source import VideoFile
 
 PUBLISHED: Mapping[str, Figures] = {
@@ -68,28 +69,20 @@ def split_videos(root: Path, split: str) -> list[str]:
         return [row[0] for row in read_rows(path) if row[8].strip() == _SPLIT_NUMBER[split] and row[0] not in missed]
 
 
-class A2DSentences:
-    """One question a sentence; its masks are those annotated frames in which the instance is present."""
+class A2DSentences(ListedDataset):
+    """One question per sentence; its masks are those annotated frames in which the instance is present."""
+
+    label = "a2d-sentences"
 
     def __init__(self, root: Path, split: str) -> None:
-        self.root = root
-        self.split = split
+        super().__init__(root, split)
         self._mask_root = root / "text_annotations" / "a2d_annotation_with_instances"
 
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"a2d-sentences-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
+    def _listed(self) -> Iterable[SampleInfo]:
         """Every sentence, in the official order; key `<video>/<instance>`."""
-        return self._samples
-
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
         videos = set(split_videos(self.root, self.split))
         rows = [row for row in read_sentences(self.root) if row[0] in videos and row[1] != _COPY]
-        queries = Counter(video for video, _, _ in rows)  # one a described instance: the paper's count of objects
+        queries = Counter(video for video, _, _ in rows)  # one per described instance: the paper's count of objects
         return tuple(
             SampleInfo(
                 key=f"{video}/{instance}",
@@ -100,11 +93,6 @@ class A2DSentences:
             )
             for video, instance, sentence in rows
         )
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The clip, and the instance's mask in each annotated frame that shows it."""
-        masks = LazyMasks(lambda: self._mask_files(info, self._h5_paths(info.video)))
-        return Sample(info, LazySource(lambda: self._clip(info.video)), masks)
 
     def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
         """One line for each missing or broken file behind one video's questions."""
@@ -122,10 +110,10 @@ class A2DSentences:
                 yield str(error)
             else:
                 readable.append(path)
-        masks = [LazyMasks(partial(self._mask_files, info, readable)) for info in infos]
-        yield from video_problems(LazySource(lambda: self._clip(video)), masks)
+        masks = [LazyMasks(partial(self._masks_among, info, readable)) for info in infos]
+        yield from video_problems(LazySource(lambda: self._frames(video)), masks)
 
-    def _clip(self, video: str) -> FrameSource:
+    def _frames(self, video: str) -> FrameSource:
         return VideoFile(need_folder(self.root / "Release" / "clips320H") / f"{video}.mp4")
 
     def _h5_paths(self, video: str) -> list[Path]:
@@ -138,7 +126,10 @@ class A2DSentences:
                 raise LocaterError(f"{path} is not named by its frame, such as 00040.h5; download it again.")
         return paths
 
-    def _mask_files(self, info: SampleInfo, h5_paths: Sequence[Path]) -> dict[int, MaskFile]:
+    def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
+        return self._masks_among(info, self._h5_paths(info.video))
+
+    def _masks_among(self, info: SampleInfo, h5_paths: Sequence[Path]) -> dict[int, MaskFile]:
         if self._coco_path is not None:
             return self._coco_masks.get((info.video, str(info.object_id)), {})
         instance = int(str(info.object_id))

@@ -3,7 +3,7 @@
 Two layouts are read: the plain folder format, which our own builder writes, and the authors' own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,8 +14,8 @@ import torch
 
 from locater.datasets.annotated import AnnotatedDataset, Figures
 from locater.datasets.folder import TABLES, FolderDataset, read_table
-from locater.datasets.inspect.problems import sample_problems
-from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.lazy import MaskFile
+from locater.datasets.reading.listed_dataset import ListedDataset
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder
 from locater.errors import LocaterError
 from locater.io.text_files import as_published, find, need, one_line, read_json
@@ -124,24 +124,17 @@ def _within(info: SampleInfo) -> SampleInfo:
     return replace(info, key=info.key.partition("/")[2], video=info.video.partition("/")[2])
 
 
-class AuthorsA2DPlus:
+class AuthorsA2DPlus(ListedDataset):
     """The authors' layout: a json of sequences, PNG frames, each mask a pickled tensor; key `<sequence>/<object>`."""
 
+    label = "a2d-s+"
+
     def __init__(self, root: Path, split: str) -> None:
-        self.split = split
+        super().__init__(root, split)
         self._path = need(root, _authors_places(split))
 
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"a2d-s+-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
+    def _listed(self) -> Iterable[SampleInfo]:
         """Every sentence, sequence by sequence."""
-        return self._samples
-
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
         with as_published(self._path):
             return tuple(
                 SampleInfo(
@@ -156,14 +149,6 @@ class AuthorsA2DPlus:
                 for sequence, video in self._content.items()
                 for number, entry in video["expressions"].items()
             )
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The frames that the json names, and the masks of its labelled ones."""
-        return Sample(info, LazySource(lambda: self._frames(info.video)), LazyMasks(lambda: self._mask_files(info)))
-
-    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
-        """One line for each missing or broken file behind one video's questions."""
-        return sample_problems(self, infos)
 
     @cached_property
     def _content(self) -> Any:

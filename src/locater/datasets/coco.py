@@ -1,7 +1,7 @@
 """COCO's photographs as one-frame videos, a class name as the sentence: `the dog`. For pretraining."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspect.problems import sample_problems
-from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.lazy import MaskFile
+from locater.datasets.reading.listed_dataset import ListedDataset
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder
 from locater.io.coco_masks import decode_segmentation
 from locater.io.text_files import as_published, need, read_json
-from locater.records import FrameSource, Mask, Sample, SampleInfo
+from locater.records import FrameSource, Mask, SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {  # photographs with at least one object
     "train2017": {"videos": 117266},
@@ -25,11 +25,13 @@ PUBLISHED: Mapping[str, Figures] = {  # photographs with at least one object
 }
 
 
-class CocoInstances:
-    """One question a photograph and class, key `<image id>/<class>`; the mask is the union of the class's objects."""
+class CocoInstances(ListedDataset):
+    """One question per photograph and class, key `<image id>/<class>`; the mask is the union of the class's objects."""
+
+    label = "coco"
 
     def __init__(self, root: Path, split: str) -> None:
-        self.split = split
+        super().__init__(root, split)
         if split == "all":
             self._path = need(root, ("instances.json",))
             self._images = root / "images"
@@ -38,27 +40,10 @@ class CocoInstances:
             inside = root / "images" / split
             self._images = inside if inside.is_dir() else root / split
 
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"coco-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
+    def _listed(self) -> Iterable[SampleInfo]:
         """Every class of every photograph; its kind is single or multi by the number of its objects."""
-        return self._samples
-
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
         with as_published(self._path):
             return tuple(self._info(image_id, category) for image_id, category in self._annotations)
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The photograph as a video of one frame, and the union of the class's objects."""
-        return Sample(info, LazySource(lambda: self._frames(info)), LazyMasks(lambda: self._mask_files(info)))
-
-    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
-        """One line for each missing or broken file behind one photograph's questions."""
-        return sample_problems(self, infos)
 
     @cached_property
     def _index(self) -> "CocoIndex":
@@ -89,8 +74,8 @@ class CocoInstances:
             object_id=str(category),
         )
 
-    def _frames(self, info: SampleInfo) -> FrameSource:
-        return PictureSequence(info.video, [need_folder(self._images) / info.video], 1.0)
+    def _frames(self, video: str) -> FrameSource:
+        return PictureSequence(video, [need_folder(self._images) / video], 1.0)
 
     def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
         image_id = int(info.key.partition("/")[0])

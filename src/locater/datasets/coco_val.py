@@ -17,9 +17,9 @@ import numpy as np
 
 from locater.datasets.annotated import Figures
 from locater.datasets.coco import CocoIndex, read_coco, union
-from locater.datasets.inspect.problems import sample_problems
 from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder
+from locater.datasets.reading.problems import sample_problems
 from locater.io.text_files import as_published, need, read_json
 from locater.records import FrameSource, Mask, Sample, SampleInfo
 from locater.text.colour_names import COLOUR_WORDS

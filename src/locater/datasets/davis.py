@@ -10,7 +10,7 @@ its look-alike (`attribute`). `davis_crowd_sentences.tsv` tells the object from 
 """
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
@@ -18,12 +18,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspect.problems import sample_problems
-from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.lazy import MaskFile
+from locater.datasets.reading.listed_dataset import ListedDataset
 from locater.datasets.reading.mask_pictures import binary_mask_file
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder, pictures_in
 from locater.io.text_files import need
-from locater.records import Sample, SampleInfo
+from locater.records import SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {"train": {"videos": 30, "sentences": 90}}
 
@@ -61,19 +61,12 @@ def further_sentences(file: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     return sentences
 
 
-class DavisSentences:
-    """One question a sentence, key `<sequence>/<kind>`; every frame has its mask."""
+class DavisSentences(ListedDataset):
+    """One question per sentence, key `<sequence>/<kind>`; every frame has its mask."""
 
-    def __init__(self, root: Path, split: str) -> None:
-        self.root = root
-        self.split = split
+    label = "davis"
 
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"davis-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
+    def _listed(self) -> Iterable[SampleInfo]:
         """Every sentence: the sequences by name, the three kinds in turn."""
         _ = self._picture_root  # another folder than DAVIS's is noticed before anything is computed
         return [
@@ -81,15 +74,6 @@ class DavisSentences:
             for sequence, described in described_sequences().items()
             for kind, sentence in described.sentences.items()
         ]
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The frames, and the object's mask in each."""
-        frames = LazySource(lambda: self._frames(info.video))
-        return Sample(info, frames, LazyMasks(lambda: self._mask_files(info.video)))
-
-    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
-        """One line for each missing or broken file behind one video's questions."""
-        return sample_problems(self, infos)
 
     def classes_in(self, video: str) -> frozenset[str]:
         """The classes of all that is visible in a sequence."""
@@ -107,9 +91,9 @@ class DavisSentences:
         paths = pictures_in(self._picture_root / video)
         return PictureSequence(video, paths, _frames_per_second([path.stem for path in paths]))
 
-    def _mask_files(self, video: str) -> dict[int, MaskFile]:
-        folder = need_folder(self._mask_root / video)
-        names = [path.stem for path in pictures_in(self._picture_root / video)]
+    def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
+        folder = need_folder(self._mask_root / info.video)
+        names = [path.stem for path in pictures_in(self._picture_root / info.video)]
         return {index: binary_mask_file(folder / f"{name}.png") for index, name in enumerate(names)}
 
     @cached_property
@@ -127,6 +111,6 @@ def _places(folder: str) -> list[str]:
 
 
 def _frames_per_second(names: Sequence[str]) -> float:
-    """DAVIS's 24, or as much less as the frames' numbers leap: 00000, 00002, 00004 are 12 frames a second."""
+    """DAVIS's 24, or as much less as the frames' numbers leap: 00000, 00002, 00004 are 12 frames per second."""
     leaps = [int(later) - int(earlier) for earlier, later in pairwise(names) if (earlier + later).isdecimal()]
     return _FRAMES_PER_SECOND / max(1, min(leaps, default=1))

@@ -3,7 +3,7 @@
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspect.problems import video_problems
 from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.listed_dataset import ListedDataset
 from locater.datasets.reading.mask_pictures import binary_mask_file, palette_mask_file
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder, pictures_in
+from locater.datasets.reading.problems import video_problems
 from locater.errors import LocaterError
 from locater.io.text_files import as_published, find, need, one_line, read_text
-from locater.records import FrameSource, Mask, Sample, SampleInfo
+from locater.records import FrameSource, Mask, SampleInfo
 from locater.video.file_source import VideoFile
 from locater.video.reader import DEFAULT_FRAMES_PER_SECOND
 
@@ -42,22 +43,17 @@ class Row:
     frames_per_second: float | None = None  # of a folder of pictures
 
 
-class FolderDataset:
-    """One question a line of the table; masks are read from whichever of the two layouts a video has."""
+class FolderDataset(ListedDataset):
+    """One question per line of the table; masks are read from whichever of the two layouts a video has."""
 
     def __init__(self, root: Path, split: str = "", kind: str = "") -> None:
-        self.root = root
-        self.split = split
+        super().__init__(root, split)
         self.kind = kind
 
     @property
     def name(self) -> str:
         """A short name for reports."""
         return "-".join(part for part in (self.root.resolve().name, self.split, self.kind) if part)
-
-    def samples(self) -> Sequence[SampleInfo]:
-        """Every line of the split and kind, in the table's order; key `<video>/<object>`, numbered when it repeats."""
-        return self._samples
 
     @cached_property
     def _table(self) -> tuple[Path, list[Row]]:
@@ -66,12 +62,12 @@ class FolderDataset:
 
     @cached_property
     def _rates(self) -> dict[str, float]:
-        """Frames a second of the videos for which the table gives them."""
+        """Frames per second of the videos for which the table gives them."""
         _, rows = self._table
         return {row.video: row.frames_per_second for row in rows if row.frames_per_second is not None}
 
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
+    def _listed(self) -> Iterable[SampleInfo]:
+        """Every line of the split and kind, in the table's order; key `<video>/<object>`, numbered when it repeats."""
         table, rows = self._table
         chosen = [
             row for row in rows if (not self.split or row.split in ("", self.split)) and self.kind in ("", row.kind)
@@ -86,11 +82,6 @@ class FolderDataset:
         seen: dict[str, int] = {}
         return tuple(_info(row, len(objects[row.video]), seen) for row in chosen)
 
-    def load(self, info: SampleInfo) -> Sample:
-        """The video, and the object's mask in each frame that has one."""
-        frames = LazySource(lambda: self._frames(info.video))
-        return Sample(info, frames, LazyMasks(lambda: self._mask_files(info, frames)))
-
     def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
         """One line for each missing or broken file behind one video's questions."""
         video = infos[0].video
@@ -101,7 +92,7 @@ class FolderDataset:
                 self._index(path, frames)
             except LocaterError as error:
                 yield str(error)
-        masks = [LazyMasks(partial(self._mask_files, info, frames, skips_strays=True)) for info in objects]
+        masks = [LazyMasks(partial(self._masks_of, info, frames, skips_strays=True)) for info in objects]
         yield from video_problems(frames, masks)
 
     def _frames(self, video: str) -> FrameSource:
@@ -118,7 +109,10 @@ class FolderDataset:
         folder = self.root / "masks" / video
         return folder if folder.is_dir() else self.root / "masks" / Path(video).stem
 
-    def _mask_files(self, info: SampleInfo, frames: LazySource, skips_strays: bool = False) -> dict[int, MaskFile]:
+    def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
+        return self._masks_of(info, LazySource(lambda: self._frames(info.video)), skips_strays=False)
+
+    def _masks_of(self, info: SampleInfo, frames: LazySource, skips_strays: bool) -> dict[int, MaskFile]:
         if not (self.root / "masks").is_dir():  # sentences to try out, with nothing to compare
             return {}
         folder = self._mask_folder(info.video)
@@ -137,7 +131,7 @@ class FolderDataset:
     def _folder_masks(
         self, folder: Path, object_id: str, frames: LazySource, skips_strays: bool
     ) -> dict[int, MaskFile]:
-        """Masks from one folder an object, or the union of several."""
+        """Masks from one folder per object, or the union of several."""
         names = [object_id] if (folder / object_id).is_dir() else object_id.split("+")
         parts = [self._by_index(_masks_in(folder / name), frames, skips_strays) for name in names]
         files: dict[int, MaskFile] = {}
@@ -200,9 +194,9 @@ def _jsonl_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]
         try:
             entry = json.loads(line)
         except (json.JSONDecodeError, RecursionError):
-            raise LocaterError(f"{path}, line {number} is no JSON; write one object a line.") from None
+            raise LocaterError(f"{path}, line {number} is no JSON; write one object per line.") from None
         if not isinstance(entry, dict):
-            raise LocaterError(f"{path}, line {number} is no JSON object; write one object a line.")
+            raise LocaterError(f"{path}, line {number} is no JSON object; write one object per line.")
         yield number, entry
 
 

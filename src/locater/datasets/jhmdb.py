@@ -3,7 +3,7 @@
 Jhuang et al.'s J-HMDB (puppet masks), with the sentences of Gavrilyuk et al., CVPR 2018.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -11,57 +11,37 @@ from typing import Any
 import numpy as np
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspect.problems import sample_problems
-from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.lazy import MaskFile
+from locater.datasets.reading.listed_dataset import ListedDataset
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder, pictures_in
 from locater.errors import LocaterError
 from locater.io.extras import data_library
 from locater.io.text_files import as_published, find, need, one_line, read_json, read_rows
-from locater.records import FrameSource, Mask, Sample, SampleInfo
+from locater.records import FrameSource, Mask, SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {"test": {"videos": 928, "sentences": 928, "masks": 2784}}
 
-_FIXED_FRAMES = "jhmdb_sentences_samples_metadata.json"  # MTTR's; the three frames a video on which the field scores
+_FIXED_FRAMES = "jhmdb_sentences_samples_metadata.json"  # MTTR's; the three frames per video on which the field scores
 _FRAMES_PER_SECOND = 30.0  # of HMDB51's clips; the pictures carry no clock
 
 
-class JhmdbSentences:
-    """One question a clip; its masks are the field's fixed three frames, or all, when that list is not beside it."""
+class JhmdbSentences(ListedDataset):
+    """One question per clip; its masks are the field's fixed three frames, or all, when that list is not beside it."""
 
-    def __init__(self, root: Path, split: str) -> None:
-        self.root = root
-        self.split = split
+    label = "jhmdb-sentences"
 
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"jhmdb-sentences-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
+    def _listed(self) -> Iterable[SampleInfo]:
         """Every clip's sentence, in the official order; the key is the clip's name."""
-        return self._samples
-
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
         path = need(self.root, ("jhmdb_annotation.txt",))
         with as_published(path):
             header, *rows = read_rows(path)
             if header != ["video_id", "query"]:
                 raise ValueError(f"the first line is {','.join(header)!r}")
-            # One puppet a clip is annotated, whoever else is in the picture.
+            # One puppet per clip is annotated, whoever else is in the picture.
             return tuple(
                 SampleInfo(key=video, video=video, expression=one_line(sentence), object_count=1, object_id="0")
                 for video, sentence in rows
             )
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The clip up to its last masked frame, and the masks to score."""
-        frames = LazySource(lambda: self._frames(info.video))
-        return Sample(info, frames, LazyMasks(lambda: self._mask_files(info.video)))
-
-    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
-        """One line for each missing or broken file behind one video's questions."""
-        return sample_problems(self, infos)
 
     @cached_property
     def _fixed_frames(self) -> dict[str, list[tuple[int, Path]]]:
@@ -83,10 +63,10 @@ class JhmdbSentences:
         # The last frames of some clips have no mask; as in the field's code, they are left out.
         return PictureSequence(video, pictures[: _mask_count(self._mat(video))], _FRAMES_PER_SECOND)
 
-    def _mask_files(self, video: str) -> dict[int, MaskFile]:
-        places = self._fixed_frames.get(video)
+    def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
+        places = self._fixed_frames.get(info.video)
         if places is None:
-            path = self._mat(video)
+            path = self._mat(info.video)
             places = [(index, path) for index in range(_mask_count(path))]
         return {
             index: MaskFile(f"{path} (frame {index + 1})", partial(_read_mask, path, index)) for index, path in places

@@ -3,7 +3,7 @@
 Ding et al., "MeViS", ICCV 2023, and its second release, TPAMI 2025.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspect.problems import sample_problems
-from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
-from locater.datasets.reading.meta_expressions import DescribedVideo, read_meta_expressions
-from locater.datasets.reading.picture_sequence import PictureSequence
+from locater.datasets.reading.lazy import LazySource, MaskFile
+from locater.datasets.reading.meta_expressions import (
+    DescribedDataset,
+    DescribedVideo,
+    Expression,
+    read_meta_expressions,
+)
 from locater.errors import LocaterError
 from locater.io.coco_masks import decode_segmentation
 from locater.io.text_files import find, need, read_json
-from locater.records import FrameSource, Mask, Sample, SampleInfo
+from locater.records import Mask, SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {  # the first and the second release
     "train": {"videos": 1662, "sentences": (23051, 27502)},
@@ -26,48 +29,20 @@ PUBLISHED: Mapping[str, Figures] = {  # the first and the second release
     "valid": {"videos": 140, "sentences": (2236, 2523)},
 }
 
-_FRAMES_PER_SECOND = 6.0  # no clock is published: as in Refer-YouTube-VOS, whose layout it follows
 
+class Mevis(DescribedDataset):
+    """One question per sentence, key `<video>/<expression id>`; its mask is the union of all objects it means."""
 
-class Mevis:
-    """One question a sentence, key `<video>/<expression id>`; its mask is the union of all objects it means."""
+    label = "mevis"
 
-    def __init__(self, root: Path, split: str) -> None:
-        self.root = root
-        self.split = split
+    def _object_id(self, expression: Expression) -> str | None:
+        return "+".join(expression.annotation_ids) if expression.annotation_ids else None
 
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"mevis-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
-        """Every sentence, video by video; its kind is single, multi or absent by the objects it means."""
-        return self._samples
-
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
-        return tuple(
-            SampleInfo(
-                key=f"{name}/{number}",
-                video=name,
-                expression=expression.text,
-                kind=_kind(expression.annotation_ids),
-                object_count=video.object_count,
-                object_id="+".join(expression.annotation_ids) if expression.annotation_ids else None,
-            )
-            for name, video in self._videos.items()
-            for number, expression in video.expressions.items()
-        )
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The frames that the json names, and the union of the meant objects in each; no masks for `valid`."""
-        frames = LazySource(lambda: self._frames(info.video))
-        return Sample(info, frames, LazyMasks(lambda: self._mask_files(info, frames)))
-
-    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
-        """One line for each missing or broken file behind one video's questions."""
-        return sample_problems(self, infos)
+    def _kind(self, expression: Expression) -> str:
+        """Single, multi or absent by the objects it means."""
+        if expression.annotation_ids is None:
+            return ""
+        return {0: "absent", 1: "single"}.get(len(expression.annotation_ids), "multi")
 
     @cached_property
     def _videos(self) -> dict[str, DescribedVideo]:
@@ -87,12 +62,7 @@ class Mevis:
             raise LocaterError(f"{self._mask_path} is not laid out as published: no table; download it again.")
         return tracks
 
-    def _frames(self, video: str) -> FrameSource:
-        folder = self.root / self.split / "JPEGImages" / video
-        names = self._videos[video].frames
-        return PictureSequence(video, [folder / f"{name}.jpg" for name in names], _FRAMES_PER_SECOND)
-
-    def _mask_files(self, info: SampleInfo, frames: LazySource) -> dict[int, MaskFile]:
+    def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
         video = self._videos[info.video]
         expression = video.expressions[info.key.rpartition("/")[2]]
         if expression.annotation_ids is None:  # valid: the masks are withheld
@@ -111,18 +81,13 @@ class Mevis:
         # An object out of sight has no runs; any other frame's tell the size without opening a picture.
         sizes = (runs.get("size") for track in tracks for runs in track if isinstance(runs, dict))
         size = next((tuple(each) for each in sizes if each), None)
+        frames = LazySource(lambda: self._frames(info.video))
         files: dict[int, MaskFile] = {}
         for index in range(len(video.frames)):
             name = f"{path} ({info.key}, frame {index + 1})"
             runs = [track[index] for track in tracks if track[index] is not None]
             files[index] = MaskFile(name, partial(_union, runs, size, frames, name))
         return files
-
-
-def _kind(annotation_ids: tuple[str, ...] | None) -> str:
-    if annotation_ids is None:
-        return ""
-    return "absent" if not annotation_ids else "single" if len(annotation_ids) == 1 else "multi"
 
 
 def _union(runs: Sequence[Any], size: tuple[int, ...] | None, frames: LazySource, name: str) -> Mask:

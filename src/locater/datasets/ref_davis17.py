@@ -1,21 +1,21 @@
-"""Ref-DAVIS17: DAVIS 2017 with four sentences an object.
+"""Ref-DAVIS17: DAVIS 2017 with four sentences per object.
 
 Khoreva et al., "Video Object Segmentation with Language Referring Expressions", ACCV 2018: two annotators, each once
 from the first frame and once from the whole video.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspect.problems import sample_problems
-from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.lazy import MaskFile
+from locater.datasets.reading.listed_dataset import ListedDataset
 from locater.datasets.reading.mask_pictures import palette_mask_file
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder, pictures_in
 from locater.errors import LocaterError
 from locater.io.text_files import as_published, find, need, one_line, read_lines
-from locater.records import FrameSource, Sample, SampleInfo
+from locater.records import FrameSource, SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {
     "val": {"videos": 30, "objects": 61, "sentences": 244},
@@ -27,24 +27,13 @@ _FRAMES_PER_SECOND = 24.0
 _MISSPELT = {"clasic-car": "classic-car", "dog-scale": "dogs-scale", "motor-bike": "motorbike"}  # in the text files
 
 
-class RefDavis17:
-    """One question an object and annotation, key `<video>/<object>/<annotation>`; every frame has its mask."""
+class RefDavis17(ListedDataset):
+    """One question per object and annotation, key `<video>/<object>/<annotation>`; every frame has its mask."""
 
-    def __init__(self, root: Path, split: str) -> None:
-        self.root = root
-        self.split = split
+    label = "ref-davis17"
 
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"ref-davis17-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
+    def _listed(self) -> Iterable[SampleInfo]:
         """Every sentence: the split's videos in their order, object by object, the four annotations in turn."""
-        return self._samples
-
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
         texts = {annotation: self._read_annotation(annotation) for annotation in ANNOTATIONS}
         infos: list[SampleInfo] = []
         for video in read_lines(need(self.root, _davis(f"ImageSets/2017/{self.split}.txt"))):
@@ -63,14 +52,6 @@ class RefDavis17:
                 if number in texts[annotation].get(video, {})
             )
         return tuple(infos)
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The 480p frames, and the object's mask in each."""
-        return Sample(info, LazySource(lambda: self._frames(info.video)), LazyMasks(lambda: self._mask_files(info)))
-
-    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
-        """One line for each missing or broken file behind one video's questions."""
-        return sample_problems(self, infos)
 
     def _read_annotation(self, annotation: str) -> dict[str, dict[int, str]]:
         """One text file: sentences by video and object."""

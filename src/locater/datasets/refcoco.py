@@ -1,19 +1,19 @@
 """RefCOCO, RefCOCO+ and RefCOCOg: sentences that mean one object of a COCO photograph, as one-frame videos."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from locater.datasets.annotated import Figures
 from locater.datasets.coco import CocoIndex, read_coco, union
-from locater.datasets.inspect.problems import sample_problems
-from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.lazy import MaskFile
+from locater.datasets.reading.listed_dataset import ListedDataset
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder
 from locater.errors import LocaterError
 from locater.io.text_files import as_published, find, need, one_line, read_json
-from locater.records import FrameSource, Sample, SampleInfo
+from locater.records import FrameSource, SampleInfo
 
 PUBLISHED_REFCOCO: Mapping[str, Figures] = {
     "train": {"videos": 16994, "sentences": 120624},
@@ -51,41 +51,24 @@ def open_refcocog(root: Path, split: str) -> "RefCoco":
     return RefCoco("refcocog", root, split, ("umd", "google"))
 
 
-class RefCoco:
-    """One question a sentence, key `<ref id>/<sentence id>`."""
+class RefCoco(ListedDataset):
+    """One question per sentence, key `<ref id>/<sentence id>`."""
 
     def __init__(self, variant: str, root: Path, split: str, split_by: Sequence[str]) -> None:
-        self.variant = variant
-        self.split = split
+        super().__init__(root, split)
+        self.label = variant
         # The folder of all variants, or one variant's own.
         folder = root / variant if (root / variant).is_dir() else root
         self._instances = need(folder, ("instances.json",))
         self._refs = _find_refs(folder, split_by)
         self._images = find(root, _IMAGES) or find(root.parent, _IMAGES) or root / _IMAGES[0]
 
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"{self.variant}-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
+    def _listed(self) -> Iterable[SampleInfo]:
         """Every sentence of the split, in the order of the file."""
-        return self._samples
-
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
         refs = read_json(self._refs)
         with as_published(self._refs):
             chosen = [ref for ref in refs if ref["split"] == self.split]
             return tuple(self._info(ref, sentence) for ref in chosen for sentence in ref["sentences"])
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The photograph as a video of one frame, and the object's mask."""
-        return Sample(info, LazySource(lambda: self._frames(info)), LazyMasks(lambda: self._mask_files(info)))
-
-    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
-        """One line for each missing or broken file behind one photograph's questions."""
-        return sample_problems(self, infos)
 
     @cached_property
     def _index(self) -> CocoIndex:
@@ -104,8 +87,8 @@ class RefCoco:
             object_id=str(ref["ann_id"]),
         )
 
-    def _frames(self, info: SampleInfo) -> FrameSource:
-        return PictureSequence(info.video, [need_folder(self._images) / info.video], 1.0)
+    def _frames(self, video: str) -> FrameSource:
+        return PictureSequence(video, [need_folder(self._images) / video], 1.0)
 
     def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
         name = f"{self._instances} (annotation {info.object_id})"

@@ -3,19 +3,23 @@
 Seo et al., "URVOS", ECCV 2020; the release of the 2021 challenge, whose sentences describe the whole video.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
 from locater.datasets.annotated import Figures
-from locater.datasets.inspect.problems import sample_problems
-from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.lazy import MaskFile
 from locater.datasets.reading.mask_pictures import binary_mask_file, palette_mask_file
-from locater.datasets.reading.meta_expressions import DescribedVideo, read_meta_expressions
-from locater.datasets.reading.picture_sequence import PictureSequence, need_folder
+from locater.datasets.reading.meta_expressions import (
+    DescribedDataset,
+    DescribedVideo,
+    Expression,
+    read_meta_expressions,
+)
+from locater.datasets.reading.picture_sequence import need_folder
 from locater.errors import LocaterError
 from locater.io.text_files import as_published, find, need, read_json, read_lines
-from locater.records import FrameSource, Sample, SampleInfo
+from locater.records import SampleInfo
 
 PUBLISHED: Mapping[str, Figures] = {
     "train": {"videos": 3471, "sentences": 12913},
@@ -23,48 +27,20 @@ PUBLISHED: Mapping[str, Figures] = {
     "test": {"videos": 305, "sentences": 1262},
 }
 
-_FRAMES_PER_SECOND = 6.0  # every fifth frame of 30 a second
 _ALONE = "refer_youtube_vos_meta_expressions.json"  # valid and test in one file, without the pixels
 _VALID_LIST = ("refer_youtube_vos_valid_202.txt", "meta_expressions/refer_youtube_vos_valid_202.txt")
 
 
-class ReferYouTubeVos:
-    """One question a sentence, key `<video>/<expression id>`; valid and test have masks where somebody put them."""
+class ReferYouTubeVos(DescribedDataset):
+    """One question per sentence, key `<video>/<expression id>`; valid and test have masks where somebody put them."""
 
-    def __init__(self, root: Path, split: str) -> None:
-        self.root = root
-        self.split = split
+    label = "refer-youtube-vos"
 
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"refer-youtube-vos-{self.split}"
+    def _object_id(self, expression: Expression) -> str | None:
+        return expression.object_ids[0] if expression.object_ids else None
 
-    def samples(self) -> Sequence[SampleInfo]:
-        """Every sentence, video by video in the file's order."""
-        return self._samples
-
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
-        return tuple(
-            SampleInfo(
-                key=f"{name}/{number}",
-                video=name,
-                expression=expression.text,
-                object_count=self._annotated_objects.get(name, video.object_count),
-                object_id=expression.object_ids[0] if expression.object_ids else None,
-            )
-            for name, video in self._videos.items()
-            for number, expression in video.expressions.items()
-        )
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The frames that the json names, and their masks."""
-        return Sample(info, LazySource(lambda: self._frames(info.video)), LazyMasks(lambda: self._mask_files(info)))
-
-    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
-        """One line for each missing or broken file behind one video's questions."""
-        return sample_problems(self, infos)
+    def _object_count(self, video: str) -> int | None:
+        return self._annotated_objects.get(video, super()._object_count(video))
 
     @cached_property
     def _videos(self) -> dict[str, DescribedVideo]:
@@ -107,11 +83,6 @@ class ReferYouTubeVos:
         with as_published(path):
             return {str(video): len(entry["objects"]) for video, entry in content["videos"].items()}
 
-    def _frames(self, video: str) -> FrameSource:
-        folder = self.root / self.split / "JPEGImages" / video
-        names = self._videos[video].frames
-        return PictureSequence(video, [folder / f"{name}.jpg" for name in names], _FRAMES_PER_SECOND)
-
     def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
         folder = self.root / self.split / "Annotations"
         names = self._videos[info.video].frames
@@ -121,7 +92,7 @@ class ReferYouTubeVos:
                 index: self._palette_mask(folder / info.video / f"{name}.png", info) for index, name in enumerate(names)
             }
         # The masks of valid and test were withheld for years. Where they are, they are palette pictures as in train,
-        # with obj_id in the json, or one picture a sentence, as a submission has them.
+        # with obj_id in the json, or one picture per sentence, as a submission has them.
         by_sentence = folder / info.key
         if by_sentence.is_dir():
             paths = {index: by_sentence / f"{name}.png" for index, name in enumerate(names)}

@@ -49,7 +49,7 @@ class ExportedModel:
         return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
     def initial_state(self, batch: int) -> dict[str, Array]:
-        """The state before any frame, one set of cells an expression."""
+        """The state before any frame, one set of cells per expression."""
         return {name: np.repeat(cells[None], batch, axis=0) for name, cells in self.first_cells.items()}
 
     def encode(self, frames: Array, times: Array, words: Mapping[str, Array]) -> dict[str, Array]:

@@ -16,6 +16,7 @@ from locater.io import rle
 from locater.io.atomic import atomic_path
 from locater.records import FrameResult, Mask
 from locater.video.mp4 import Mp4File
+from locater.video.overlap import mask_iou
 from locater.worlds.shapes import Question, ShapesWorld, video_seed
 
 SIDE = 320  # pixels
@@ -47,7 +48,7 @@ class DemoClip:
     def overlaps(self, result: FrameResult) -> list[float]:
         """IoU with the true mask, an expression; two empty masks agree."""
         index = result.frame.index
-        return [_iou(mask, truth[index]) for mask, truth in zip(result.masks, self.truths, strict=True)]
+        return [mask_iou(mask, truth[index]) for mask, truth in zip(result.masks, self.truths, strict=True)]
 
 
 def clip_for(checkpoint: str, path: Path) -> DemoClip:
@@ -96,8 +97,3 @@ def _one_of_each(questions: Sequence[Question]) -> list[Question]:
         taken = {question.referent for question in chosen}
         chosen.extend(sorted(of_kind, key=lambda question: question.referent in taken)[:1])
     return chosen
-
-
-def _iou(mask: Mask, truth: Mask) -> float:
-    union = int((mask | truth).sum())
-    return float((mask & truth).sum() / union) if union else 1.0

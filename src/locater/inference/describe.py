@@ -42,6 +42,6 @@ def video_facts(target: str) -> list[tuple[str, str]]:
         ("video", facts.name),
         ("size", f"{known(facts.width)} x {known(facts.height)}"),
         ("frames", known(facts.frame_count)),
-        ("frames a second", known(facts.frames_per_second)),
+        ("frames per second", known(facts.frames_per_second)),
         ("duration", known(facts.duration, "seconds")),
     ]

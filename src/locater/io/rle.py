@@ -1,4 +1,4 @@
-"""COCO's compressed run lengths: column-major runs, differences to the run before last, six bits a character."""
+"""COCO's compressed run lengths: column-major runs, differences to the run before last, six bits per character."""
 
 import numpy as np
 import numpy.typing as npt

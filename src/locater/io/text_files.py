@@ -24,20 +24,25 @@ def need(root: Path, places: Sequence[str]) -> Path:
     return found
 
 
-def read_text(path: Path, encodings: Sequence[str] = ("utf-8-sig",)) -> str:
-    """The file's text, in the first encoding that fits."""
+def read_bytes(path: Path, remedy: str) -> bytes:
+    """The file's content; `remedy` says what to do where there is none."""
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
-        raise LocaterError(f"{path} is missing; download it again.") from None
+        raise LocaterError(f"{path} is missing; {remedy}.") from None
     except OSError as error:
         raise LocaterError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+
+
+def read_text(path: Path, encodings: Sequence[str] = ("utf-8-sig",), remedy: str = "download it again") -> str:
+    """The file's text, in the first encoding that fits; `remedy` says what to do where there is none."""
+    content = read_bytes(path, remedy)
     for encoding in encodings:
         try:
             return content.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise LocaterError(f"{path} is no text in {' or '.join(encodings)}; download it again.")
+    raise LocaterError(f"{path} is no text in {' or '.join(encodings)}; {remedy}.")
 
 
 def read_lines(path: Path, encodings: Sequence[str] = ("utf-8-sig",)) -> list[str]:
@@ -54,15 +59,15 @@ def read_rows(path: Path) -> list[list[str]]:
         raise LocaterError(f"{path} is no comma-separated file: {error}; download it again.") from None
 
 
-def read_json(path: Path) -> Any:
-    """What a JSON file holds."""
-    text = read_text(path)
+def read_json(path: Path, remedy: str = "download it again") -> Any:
+    """What a JSON file holds; `remedy` says what to do where it holds none."""
+    text = read_text(path, remedy=remedy)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise LocaterError(f"{path} is no JSON: {error.msg} in line {error.lineno}; download it again.") from None
+        raise LocaterError(f"{path} is no JSON: {error.msg} in line {error.lineno}; {remedy}.") from None
     except RecursionError:
-        raise LocaterError(f"{path} is no JSON that can be read: it is nested too deeply; download it again.") from None
+        raise LocaterError(f"{path} is no JSON that can be read: it is nested too deeply; {remedy}.") from None
 
 
 @contextmanager

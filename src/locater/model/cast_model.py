@@ -12,7 +12,7 @@ from locater.model.text import TextEncoder
 from locater.model.visual.fixed_norm import FixedBatchNorm
 from locater.model.visual.two_way import BoxPrompt
 
-# Run once a video or cost nothing, and rounding would be felt: seconds and places in sinusoids, running statistics.
+# Run once per video or cost nothing, and rounding would be felt: seconds and places in sinusoids, running statistics.
 _EXACT_PARTS = (TextEncoder, TimeEmbedding, PlaceEmbedding, BoxPrompt, FixedBatchNorm, nn.BatchNorm1d)
 
 

@@ -13,6 +13,7 @@ from locater.compute.int8 import dequantize_int8, quantize_int8
 from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, parse_config
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_entries
+from locater.io.text_files import read_json
 from locater.model.build import assemble, empty_text
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder
@@ -143,10 +144,7 @@ def _fill(model: torch.nn.Module, tensors: dict[str, Tensor], path: Path) -> Non
 
 
 def _config(folder: Path) -> ModelConfig:
-    try:
-        values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise LocaterError(f"{folder / CONFIG} is missing or no JSON; a checkpoint folder needs it.") from None
+    values = read_json(folder / CONFIG, "a checkpoint folder needs it whole")
     if isinstance(values, dict) and isinstance(values.get("memory"), dict):
         values["memory"] = {_OLD_MEMORY_SETTINGS.get(key, key): value for key, value in values["memory"].items()}
     return parse_config(values, str(folder / CONFIG))

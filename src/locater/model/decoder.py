@@ -63,7 +63,7 @@ class Question:
 
 
 class PatchReadout(nn.Module):
-    """A logit a patch: `product` is Eq. 11, `cosine` its normalised twin, `encoder_only` an MLP that ignores q_t."""
+    """A logit per patch: `product` is Eq. 11, `cosine` its normalised twin, `encoder_only` an MLP that ignores q_t."""
 
     def __init__(self, width: int, kind: Readout) -> None:
         super().__init__()

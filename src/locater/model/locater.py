@@ -143,7 +143,7 @@ class Locater(nn.Module):
         return self.text.tokenize(expressions).to(self.memory.local_start.device)
 
     def initial_state(self, words: Words) -> VideoState:
-        """The state before any frame: the learned first cells, one set an expression."""
+        """The state before any frame: the learned first cells, one set per expression."""
         global_cells, local_cells = self.memory.initial_state(len(words.expressions))
         evidence = None if self.presence is None else self.presence.no_evidence(len(words.expressions))
         return VideoState(global_cells, local_cells, 0, False, words.expressions, evidence)

@@ -1,4 +1,4 @@
-"""A table of pretrained word vectors, small enough to travel: one byte a number, one scale a word."""
+"""A table of pretrained word vectors, small enough to travel: one byte per number, one scale per word."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class WordTable:
 
 
 def pack_words(words: Sequence[str]) -> Tensor:
-    """The words as UTF-8, one a line: a tensor (bytes,) can travel inside a safetensors file."""
+    """The words as UTF-8, one per line: a tensor (bytes,) can travel inside a safetensors file."""
     return torch.tensor(list("\n".join(words).encode()), dtype=torch.uint8)
 
 

@@ -72,12 +72,12 @@ def train_preset(
 def what_training_reads(name: str, changes: Sequence[str]) -> list[dict[str, Any]]:
     """The settings that decide a preset's weights: trainings that read the same give the same network."""
     values = parse_changes(changes)
-    stages = [stage.model_dump(exclude=_WATCHING) for stage in training_stages(name, values)]
+    stages = [stage.model_dump(exclude=_WATCHING) for stage in parse_recipe(name, values)]
     return [preset(name, values).model_dump(exclude=_READ_IN_USE), *stages]
 
 
 def size_in_training(config: ModelConfig, training: TrainingConfig) -> int:
-    """Pixels a side of the frames that a stage learns from."""
+    """Pixels per side of the frames that a stage learns from."""
     size, patch = training.image_size or config.image_size, config.visual.patch_size
     if size % patch:
         raise LocaterError(f"training.image_size {size} is not a multiple of the patch size {patch}.")

@@ -43,7 +43,7 @@ def clip_loss(
     Logits are upsampled rather than probabilities: the same zero set between equal neighbours, and a gradient that
     does not die where a sigmoid is sure and wrong.
     """
-    # A weight a frame rather than a selection of frames: shapes stay, and the GPU is not asked how many there are.
+    # A weight per frame rather than a selection of frames: shapes stay, and the GPU is not asked how many there are.
     share = batch.is_annotated / batch.is_annotated.sum()  # (B, T)
 
     def mean(a_frame: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ def clip_loss(
 
 
 def cross_entropy(logits: Tensor, truth: Tensor) -> Tensor:
-    """Pixel-wise binary cross-entropy a frame, (B, T)."""
+    """Pixel-wise binary cross-entropy per frame, (B, T)."""
     return F.binary_cross_entropy_with_logits(logits, truth, reduction="none").mean((-2, -1))
 
 
@@ -84,7 +84,7 @@ DICE_MARGIN = 0.01  # of the frame
 
 
 def dice(soft: Tensor, truth: Tensor) -> Tensor:
-    """One minus the Dice overlap a frame, (B, T); an empty truth asks for an empty mask.
+    """One minus the Dice overlap per frame, (B, T); an empty truth asks for an empty mask.
 
     The margin is the size of a small thing. With one pixel, as is usual, whatever is marked of an absent thing costs
     nearly 1 and a little less of it no less: such a loss does not teach to leave a mask empty.

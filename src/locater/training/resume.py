@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from locater.io.atomic import atomic_folder
+from locater.io.text_files import read_json
 
 _FOLDER = "state-{:08d}"
 
@@ -44,7 +45,7 @@ def load_state(
     if not states:
         return 0, {}
     newest = states[-1]
-    progress = json.loads((newest / "progress.json").read_text())
+    progress = read_json(newest / "progress.json", f"remove {newest} and run again")
     for name, module in weights.items():
         module.load_state_dict(load_file(newest / f"{name}.safetensors"))
     tensors = load_file(newest / "optimizer.safetensors")

@@ -21,7 +21,7 @@ VIDEOS_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Validation:
-    """Mean IoU a kind of sentence (of an absent referent: the share of empty masks), and one video of each kind."""
+    """Mean IoU per kind of sentence (of an absent referent: the share of empty masks), and one video of each kind."""
 
     scores: dict[str, float]
     pictures: dict[str, Image.Image]
@@ -37,7 +37,7 @@ def validate(
     is_fine: bool = True,
     is_refined: bool = True,
 ) -> Validation:
-    """Scores of `videos` whole validation videos a kind, by the same step that inference runs.
+    """Scores of `videos` whole validation videos per kind, by the same step that inference runs.
 
     Of a stage that learns coarser masks, those are scored (`is_fine`, `is_refined` as in training).
     """
@@ -86,7 +86,7 @@ def picture(batch: Batch, predicted: torch.Tensor, columns: int = 8) -> Image.Im
 
 
 def save_pictures(validation: Validation, folder: Path) -> None:
-    """One PNG a kind."""
+    """One PNG per kind."""
     folder.mkdir(parents=True, exist_ok=True)
     for kind, image in validation.pictures.items():
         image.save(folder / f"{kind}.png")

@@ -110,7 +110,7 @@ def _paste_legend(picture: Pixels, expressions: tuple[str, ...]) -> None:
     corner[:] = (corner * (1 - opacity) + panel * opacity).round().astype(np.uint8)
 
 
-@lru_cache(maxsize=4)  # drawn once a video, pasted on every frame
+@lru_cache(maxsize=4)  # drawn once per video, pasted on every frame
 def _legend(
     expressions: tuple[str, ...], width: int, height: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:

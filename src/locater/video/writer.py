@@ -80,7 +80,7 @@ class PaletteWriter:
 
 
 class CocoWriter:
-    """`masks.json`: a COCO dataset that pycocotools opens; a category an expression, an image a frame.
+    """`masks.json`: a COCO dataset that pycocotools opens; a category per expression, an image per frame.
 
     Annotations go to the file as they come, images to a nameless one that is appended at the end.
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,28 +17,34 @@ from locater.worlds.clips import (
     even_indices,
     frame_times,
 )
+from locater.worlds.describing import DescribedScene
+from locater.worlds.grammar import Lexicon
 from locater.worlds.motion_targets import MOTION_TARGETS, motion_targets
-from locater.worlds.scene_objects import SceneObjects
 from locater.worlds.seeds import video_seed
 
-CELL = 8  # pixels a side of a place whose motion targets are told
+CELL = 8  # pixels per side of a place whose motion targets are told
 
 
-class StagedScene(Protocol):
-    """A video without its pixels."""
-
-    @property
-    def objects(self) -> SceneObjects:
-        """What sentences are checked against."""
-        ...
-
-
-SceneT = TypeVar("SceneT", bound=StagedScene)
+SceneT = TypeVar("SceneT", bound=DescribedScene)
 PackedT = TypeVar("PackedT")
-SceneOf = Callable[[int, int, float], SceneT]  # seed, frames, frames a second
+SceneOf = Callable[[int, int, float], SceneT]  # seed, frames, frames per second
 Questions = list[tuple[str, int]]  # sentences to one scene, each with the place of its referent's mask; -1: absent
 # Scenes as tensors, so many questions to each, and the places of the masks of each scene's objects.
 Pack = Callable[[Sequence[SceneT], int], tuple[PackedT, list[Questions], list[list[int]]]]
+# Of packed scenes, frame numbers (B, T), pixels per side and a device: frames (B, T, 3, S, S), masks (B, T, N, S, S).
+Render = Callable[[PackedT, Tensor, int, torch.device], tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class ClipSettings:
+    """What a training clip is cut from, and what it is asked."""
+
+    clip_frames: int
+    global_frames: int
+    strides: Sequence[int] = (1,)  # one is drawn per clip; 0 spreads the clip over the whole video
+    kind_weights: Mapping[str, float] | None = None  # how often each kind of sentence is drawn; None: all alike
+    sentences: int = 1  # questions to each clip
+    split: str = "train"
 
 
 @dataclass(frozen=True)
@@ -53,42 +59,56 @@ class BatchPlan(Generic[PackedT]):
     motion_targets: Tensor  # (B, M, C): what the object of each mask does; zeros where none is known
 
 
-def plan_clips(
-    scene_of: SceneOf[SceneT],
-    pack: Pack[SceneT, PackedT],
-    numbers: Sequence[int],
-    *,
-    clip_frames: int,
-    global_frames: int,
-    strides: Sequence[int],
-    kind_weights: Mapping[str, float] | None,
-    sentences: int,
-    split: str,
-) -> BatchPlan[PackedT]:
-    """One training batch; row b depends on `numbers[b]` and the settings alone, not on its batch-mates.
+@dataclass(frozen=True)
+class WorldBatches(Generic[SceneT, PackedT]):
+    """Batches of one world: how a scene is sampled, how scenes are packed, and how they are drawn."""
 
-    A number names a sample within the split: its kind is drawn by `kind_weights`, the clip's stride from `strides`
-    (0 spreads the clip over the whole video) and its place by the number. Each clip is asked `sentences` questions.
-    """
-    seeds = [video_seed(split, choose_kind(number, kind_weights), number) for number in numbers]
-    scenes = [scene_of(seed, FRAME_COUNT, FRAMES_PER_SECOND) for seed in seeds]
-    everywhere = even_indices(FRAME_COUNT, global_frames)
-    clips = [clip_indices(number, FRAME_COUNT, clip_frames, strides) for number in numbers]
-    return _plan(scenes, pack, [clip + everywhere for clip in clips], clip_frames, sentences)
+    world: str  # its name, as messages say it
+    lexicon: Lexicon
+    scene_of: SceneOf[SceneT]
+    pack: Pack[SceneT, PackedT]
+    render: Render[PackedT]
 
+    def clips(self, numbers: Sequence[int], settings: ClipSettings) -> BatchPlan[PackedT]:
+        """One training batch; row b depends on `numbers[b]` and the settings alone, not on its batch-mates.
 
-def plan_whole_videos(
-    scene_of: SceneOf[SceneT],
-    pack: Pack[SceneT, PackedT],
-    kind: str,
-    numbers: Sequence[int],
-    split: str,
-    interval: int,
-) -> BatchPlan[PackedT]:
-    """Whole videos of one kind, as inference sees them: every frame, and every `interval`-th for the global memory."""
-    scenes = [scene_of(video_seed(split, kind, number), FRAME_COUNT, FRAMES_PER_SECOND) for number in numbers]
-    indices = [*range(FRAME_COUNT), *range(0, FRAME_COUNT, interval)]
-    return _plan(scenes, pack, [indices] * len(scenes), FRAME_COUNT, sentences=1)
+        A number names a sample within the split: it decides the kind of sentence, the clip's stride and its place.
+        """
+        kinds = [choose_kind(number, settings.kind_weights) for number in numbers]
+        scenes = [self._scene(settings.split, kind, number) for kind, number in zip(kinds, numbers, strict=True)]
+        everywhere = even_indices(FRAME_COUNT, settings.global_frames)
+        clips = [clip_indices(number, FRAME_COUNT, settings.clip_frames, settings.strides) for number in numbers]
+        return self._plan(scenes, [clip + everywhere for clip in clips], settings.clip_frames, settings.sentences)
+
+    def whole_videos(self, kind: str, numbers: Sequence[int], split: str, interval: int) -> BatchPlan[PackedT]:
+        """Whole videos of one kind, as inference sees them: every frame, and each `interval`-th for global memory."""
+        scenes = [self._scene(split, kind, number) for number in numbers]
+        indices = [*range(FRAME_COUNT), *range(0, FRAME_COUNT, interval)]
+        return self._plan(scenes, [indices] * len(scenes), FRAME_COUNT, sentences=1)
+
+    def draw(self, plan: BatchPlan[PackedT], size: int, device: str | torch.device = "cpu") -> Batch:
+        """The plan's pixels and the referents' masks, drawn in one pass; every frame is annotated."""
+        frames, masks = self.render(plan.scenes, plan.indices, size, torch.device(device))
+        return batch_of(plan, frames, masks)
+
+    def _scene(self, split: str, kind: str, number: int) -> SceneT:
+        return self.scene_of(video_seed(split, kind, number), FRAME_COUNT, FRAMES_PER_SECOND)
+
+    def _plan(
+        self, scenes: Sequence[SceneT], indices: list[list[int]], clip_frames: int, sentences: int
+    ) -> BatchPlan[PackedT]:
+        packed, questions, places = self.pack(scenes, sentences)
+        known = torch.zeros(len(scenes), 1 + max(max(row, default=0) for row in places), len(MOTION_TARGETS))
+        for b, (scene, row) in enumerate(zip(scenes, places, strict=True)):
+            known[b, row] = torch.from_numpy(motion_targets(scene.objects)[: len(row)])
+        return BatchPlan(
+            scenes=packed,
+            indices=torch.tensor(indices),
+            clip_frames=clip_frames,
+            referents=torch.tensor([[place for _, place in row] for row in questions]),
+            expressions=tuple(expression for row in questions for expression, _ in row),
+            motion_targets=known,
+        )
 
 
 def batch_of(plan: BatchPlan[PackedT], frames: Tensor, masks: Tensor) -> Batch:
@@ -109,23 +129,6 @@ def batch_of(plan: BatchPlan[PackedT], frames: Tensor, masks: Tensor) -> Batch:
         masks=truth.float(),
         is_annotated=torch.ones(truth.shape[:2], dtype=torch.bool, device=device),
         motion_targets=motion_targets,
-    )
-
-
-def _plan(
-    scenes: Sequence[SceneT], pack: Pack[SceneT, PackedT], indices: list[list[int]], clip_frames: int, sentences: int
-) -> BatchPlan[PackedT]:
-    packed, questions, places = pack(scenes, sentences)
-    known = torch.zeros(len(scenes), 1 + max(max(row, default=0) for row in places), len(MOTION_TARGETS))
-    for b, (scene, row) in enumerate(zip(scenes, places, strict=True)):
-        known[b, row] = torch.from_numpy(motion_targets(scene.objects)[: len(row)])
-    return BatchPlan(
-        scenes=packed,
-        indices=torch.tensor(indices),
-        clip_frames=clip_frames,
-        referents=torch.tensor([[place for _, place in row] for row in questions]),
-        expressions=tuple(expression for row in questions for expression, _ in row),
-        motion_targets=known,
     )
 
 

@@ -1,15 +1,41 @@
 """From staged actors to objects that sentences can be checked against, and to the sentence itself."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 
 import numpy as np
+import numpy.typing as npt
 
 from locater.worlds.claims import Claim, Description
 from locater.worlds.motion import OCCLUDER, OUTER_RADIUS, Actor
 from locater.worlds.scene_objects import Array, SceneObjects
 from locater.worlds.sentences import Attributes, looks_of, unique_description
 from locater.worlds.staging import Stage
+
+
+@dataclass(frozen=True)
+class DescribedScene:
+    """A video without its pixels, with one question to it: what every world's scenes have."""
+
+    seed: int
+    split: str
+    kind: str
+    frame_count: int
+    frames_per_second: float
+    actors: tuple[Actor, ...]  # in the order they are drawn, the wall included
+    poses: npt.NDArray[np.float32]  # (N, F, 5): x, y, radius, angle, flash; camera included
+    objects: SceneObjects  # the actors without the wall, in the same order; then what is vague
+    description: Description
+    expression: str
+    referent: int | None  # its place among `actors`; None: absent
+    twins: tuple[int, ...]  # places among `actors` of those that look like the referent (in an absent scene: anyone)
+
+    @cached_property
+    def actor_of_member(self) -> tuple[int, ...]:
+        """For each object that is not vague its place among `actors`."""
+        return tuple(index for index, actor in enumerate(self.actors) if not actor.is_occluder)
 
 
 def make_scene_objects(actors: Sequence[Actor], ground: Array, camera: Array) -> SceneObjects:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from random import Random
-from typing import Protocol
 
 from locater.worlds.claims import Claim, Description, is_unique, judge, judge_looks
+from locater.worlds.describing import DescribedScene
 from locater.worlds.grammar import Lexicon, say
 from locater.worlds.scene_objects import SceneObjects
 from locater.worlds.sentences import CLAIM_NAMES, Attributes, looks_of, unique_description
@@ -14,25 +14,8 @@ NOBODY_SHARE = 0.7  # of further questions where nothing else can be meant
 MOST_TRIES = 12  # of claims on one object: what is not found by then costs more than a scene of its own
 
 
-class QuestionedScene(Protocol):
-    """A scene with its own question."""
-
-    @property
-    def seed(self) -> int: ...
-    @property
-    def objects(self) -> SceneObjects: ...
-    @property
-    def description(self) -> Description: ...
-    @property
-    def expression(self) -> str: ...
-    @property
-    def referent(self) -> int | None: ...
-    @property
-    def actor_of_member(self) -> tuple[int, ...]: ...
-
-
 def questions_to(
-    scene: QuestionedScene,
+    scene: DescribedScene,
     count: int,
     lexicon: Lexicon,
     nobody: Callable[[Random], Description | None] = lambda _: None,
@@ -61,7 +44,7 @@ def questions_to(
     return found
 
 
-def _others(scene: QuestionedScene, rng: Random) -> Iterator[tuple[Description, int]]:
+def _others(scene: DescribedScene, rng: Random) -> Iterator[tuple[Description, int]]:
     """Descriptions of other members, like the scene's own where one is true: look-alikes first."""
     objects, given = scene.objects, scene.description
     members = range(len(scene.actor_of_member))

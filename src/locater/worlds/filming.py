@@ -19,6 +19,6 @@ def draw_light(rng: Random, time: Array) -> npt.NDArray[np.float32]:
 def draw_shake(rng: Random, time: Array) -> Array:
     """How far a hand-held camera has moved the picture at every time, (F, 2)."""
     strength = rng.choice((0.0, 0.004, 0.009))
-    rates = np.array([[rng.uniform(12, 45) for _ in range(2)] for _ in range(2)])  # radians a video
+    rates = np.array([[rng.uniform(12, 45) for _ in range(2)] for _ in range(2)])  # radians per video
     phases = np.array([[rng.uniform(0, 6.28) for _ in range(2)] for _ in range(2)])
     return np.asarray(0.5 * strength * np.sin(time[:, None, None] * rates + phases).sum(axis=1))

@@ -15,7 +15,7 @@ from locater.worlds.composed.pack.colours import name_colour
 from locater.worlds.composed.pack.cutouts import cut_out, largest_piece, on_border
 from locater.worlds.composed.pack.nouns import Nouns, broader_nouns, is_fit, nouns_of_photograph
 from locater.worlds.composed.pack.pack import split_of
-from locater.worlds.composed.pack.sources import decode_segmentation, masked_pictures
+from locater.worlds.composed.pack.sources import masked_pictures, soft_segmentation
 from tests.support.composed_sources import (
     PAINT,
     SMALL,
@@ -82,10 +82,10 @@ def test_only_whole_things_are_cut_out() -> None:
 
 def test_polygons_and_runs_give_the_same_mask() -> None:
     polygon = [[10.0, 10.0, 40.0, 10.0, 40.0, 30.0, 10.0, 30.0]]
-    soft = decode_segmentation(polygon, 50, 60)
+    soft = soft_segmentation(polygon, 50, 60, "a file")
     assert soft[12:29, 12:39].min() == 1 and soft[:8].max() == 0 and abs(soft.sum() - 600) < 60
     runs = {"size": [4, 3], "counts": [4, 4, 4]}
-    assert decode_segmentation(runs, 4, 3).tolist() == [[0, 1, 0]] * 4
+    assert soft_segmentation(runs, 4, 3, "a file").tolist() == [[0, 1, 0]] * 4
 
 
 def test_a_pack_comes_back_as_it_was_made() -> None:
@@ -157,7 +157,7 @@ def test_bad_input_is_answered_in_one_sentence(
     (tmp_path / "empty").mkdir()
     cases: list[tuple[list[object], str]] = [
         (["--coco", file], "--coco takes 2 values"),
-        (["--coco", tmp_path / "no.json", images], "There is no file"),
+        (["--coco", tmp_path / "no.json", images], "no.json is missing; name a COCO instance file"),
         (["--coco", tmp_path / "broken.json", images], "is no JSON"),
         (["--coco", tmp_path / "other.json", images], "is no COCO instance file"),
         (["--coco", file, tmp_path / "empty"], "is missing"),

@@ -1,32 +1,28 @@
 """The composed world on real pictures, where they are at hand."""
 
 import json
-import os
 from pathlib import Path
 
-import pytest
-
 from locater.worlds.composed import ComposedWorld, Limits, Sources, compose
-from locater.worlds.composed.scene.scene import check
 from locater.worlds.seeds import KINDS, video_seed
-
-DATA = Path(os.environ.get("LOCATER_DATA", Path(__file__).parents[4] / "shared" / "data"))
-pytestmark = pytest.mark.skipif(not (DATA / "coco_subset").is_dir(), reason=f"no sample data in {DATA}")
+from tests.support.making_datasets import real_data
+from tests.support.worlds.well_asked import is_well_asked
 
 
 def test_real_photographs_make_scenes(tmp_path: Path) -> None:
-    content = json.loads((DATA / "coco_subset" / "instances.json").read_text())
+    photographs, pets = real_data("coco_subset"), real_data("pets")
+    content = json.loads((photographs / "instances.json").read_text())
     content["images"] = content["images"][:70]
     kept = {image["id"] for image in content["images"]}
     content["annotations"] = [each for each in content["annotations"] if each["image_id"] in kept]
     (tmp_path / "instances.json").write_text(json.dumps(content))
     (tmp_path / "pets").mkdir()
-    for path in sorted((DATA / "pets" / "images").glob("[Bb]*_1*.jpg"))[:40]:
+    for path in sorted((pets / "images").glob("[Bb]*_1*.jpg"))[:40]:
         (tmp_path / "pets" / path.name).symlink_to(path)
     made = compose(
         Sources(
-            coco=[(tmp_path / "instances.json", DATA / "coco_subset" / "images")],
-            masks=[("breeds", tmp_path / "pets", DATA / "pets" / "trimaps")],
+            coco=[(tmp_path / "instances.json", photographs / "images")],
+            masks=[("breeds", tmp_path / "pets", pets / "trimaps")],
         ),
         tmp_path / "pack",
         limits=Limits(cutout_side=96, photograph_side=128),
@@ -35,6 +31,6 @@ def test_real_photographs_make_scenes(tmp_path: Path) -> None:
     world = ComposedWorld(tmp_path / "pack", "train", size=64)
     for kind in KINDS:
         for number in range(3):
-            assert check(world.scene(video_seed("train", kind, number)))
+            assert is_well_asked(world.scene(video_seed("train", kind, number)))
     video = world.video(video_seed("train", "position", 0))
     assert video.masks_of(video.scene.referent)[5].any()

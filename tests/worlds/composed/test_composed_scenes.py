@@ -13,17 +13,17 @@ import torch
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.records import Mask
-from locater.training.data.composed import ComposedData
 from locater.training.data.sources import open_data
+from locater.training.data.world import WorldData
+from locater.worlds.batches import ClipSettings
 from locater.worlds.claims import Description, Looks, is_absent, judge
-from locater.worlds.composed import ComposedVideo, ComposedWorld, Scene, SceneSampler, Textures, draw_batch, plan_batch
-from locater.worlds.composed.draw.render import render
+from locater.worlds.composed import ComposedVideo, ComposedWorld, Scene, SceneSampler, Textures, composed_batches
 from locater.worlds.composed.pack.nouns import Nouns
 from locater.worlds.composed.scene.distractor_phrases import distractor_phrases_for
-from locater.worlds.composed.scene.scene import check
 from locater.worlds.grammar import CLAIMS, EVENTS, MOST_WORDS, SIZES, TIMES, Pattern, say
 from locater.worlds.seeds import KINDS, video_seed
 from tests.support.composed_sources import small_pack
+from tests.support.worlds.well_asked import is_well_asked
 
 SIZE = 48
 
@@ -45,7 +45,7 @@ def test_every_sentence_has_one_referent_or_none(kind: str) -> None:
     words = set(sampler.lexicon.vocabulary())
     sentences = set()
     for scene in scenes(kind, 40):
-        assert check(scene)
+        assert is_well_asked(scene)
         assert (scene.referent is None) == (kind == "absent")
         said = scene.expression.split()
         assert set(said) <= words and len(said) <= MOST_WORDS and scene.expression == scene.expression.lower()
@@ -69,9 +69,10 @@ def test_same_seed_same_scene(kind: str) -> None:
 
 
 def test_a_video_looks_the_same_in_any_batch() -> None:
-    sampler, textures = SceneSampler(small_pack()), Textures(small_pack())
-    whole = draw_batch(plan_batch(sampler, range(6), clip_frames=2, global_frames=2), textures, SIZE)
-    part = draw_batch(plan_batch(sampler, [4, 2], clip_frames=2, global_frames=2), Textures(small_pack()), SIZE)
+    several, few = (composed_batches(SceneSampler(small_pack())) for _ in range(2))
+    settings = ClipSettings(clip_frames=2, global_frames=2)
+    whole = several.draw(several.clips(range(6), settings), SIZE)
+    part = few.draw(few.clips([4, 2], settings), SIZE)
     for row, other in ((4, 0), (2, 1)):
         assert whole.expressions[row] == part.expressions[other]
         assert torch.equal(whole.masks[row], part.masks[other])
@@ -117,15 +118,15 @@ def test_positions_and_directions_hold_for_the_masks() -> None:
 
 
 def test_masks_are_disjoint_agree_with_the_pixels_and_absent_ones_are_empty() -> None:
-    sampler, textures = SceneSampler(small_pack()), Textures(small_pack())
+    batches = composed_batches(SceneSampler(small_pack()))
     weights = {kind: 1.0 for kind in KINDS if kind not in ("early_event", "late_event")}
-    plan = plan_batch(sampler, range(40), clip_frames=2, global_frames=1, kind_weights=weights)
-    batch = draw_batch(plan, textures, 64)
+    plan = batches.clips(range(40), ClipSettings(clip_frames=2, global_frames=1, kind_weights=weights))
+    batch = batches.draw(plan, 64)
     is_absent = plan.referents.flatten() < 0
     assert is_absent.any()
     assert batch.masks[is_absent].sum() == 0
     assert (batch.masks[~is_absent].sum(dim=(1, 2, 3)) > 0).all()
-    _, masks = render(plan.scenes, textures, plan.indices, 64)
+    _, masks = batches.render(plan.scenes, plan.indices, 64, torch.device("cpu"))
     assert masks.sum(dim=2).max() == 1
     green = [
         scene
@@ -133,6 +134,7 @@ def test_masks_are_disjoint_agree_with_the_pixels_and_absent_ones_are_empty() ->
         if scene.referent is not None and scene.description.looks.colour == "green"
     ]
     assert green
+    textures = Textures(small_pack())
     for scene in green:
         video = ComposedVideo(scene, textures, 64)
         assert scene.referent is not None
@@ -271,7 +273,7 @@ def test_the_world_is_a_dataset() -> None:
 def test_training_takes_it_by_name() -> None:
     config = TrainingConfig(clip_frames=2, global_frames=2)
     data = open_data(f"composed:{small_pack().folder}", 32, config, interval=8)
-    assert isinstance(data, ComposedData) and {"dog", "beagle", "left", "jumps"} <= set(data.words())
+    assert isinstance(data, WorldData) and {"dog", "beagle", "left", "jumps"} <= set(data.words())
     plan = pickle.loads(pickle.dumps(data)).plan(range(3), 0.0)
     assert len(pickle.dumps(plan)) < 60_000
     batch = data.draw(plan, torch.device("cpu"))

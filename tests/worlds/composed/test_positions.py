@@ -13,8 +13,8 @@ from locater.worlds.composed import Pack, compose
 from locater.worlds.composed.position_world import PositionWorld
 from locater.worlds.composed.scene.classes import group_of
 from locater.worlds.composed.scene.positions import SIDES, PositionSampler, PositionScene
-from locater.worlds.composed.scene.scene import check
 from tests.support.composed_sources import SMALL, make_sources, small_pack
+from tests.support.worlds.well_asked import is_well_asked
 
 COUNT = 40
 
@@ -68,7 +68,7 @@ def test_two_held_out_cut_outs_of_one_class_and_nothing_else_are_called_so(pack:
 def test_each_is_clearly_on_its_side_and_moves_a_little(pack: Pack) -> None:
     for found in scenes(pack):
         scene, (left, right) = found.scene, (found.actors[side] for side in SIDES)
-        assert check(scene) and scene.referent == left
+        assert is_well_asked(scene) and scene.referent == left
         assert scene.poses[left, :, 0].max() <= 0.40 and scene.poses[right, :, 0].min() >= 0.60
         moved = np.abs(scene.objects.paths[[left, right], -1])
         assert (np.hypot(moved[:, 0], moved[:, 1]) > 0.01).all() and moved.max() < 0.06

@@ -25,7 +25,7 @@ class Timing:
         return statistics.median(self.seconds)
 
     def milliseconds(self, share: float = 1) -> dict[str, float]:
-        """Median, lowest and highest, each divided by `share` (the frames, for milliseconds a frame)."""
+        """Median, lowest and highest, each divided by `share` (the frames, for milliseconds per frame)."""
         scale = 1e3 / share
         return {
             "median_ms": self.median * scale,

@@ -36,7 +36,7 @@ Run = Callable[[], Tensor]  # logits (1, T, h, w)
 
 
 def run(request: BenchRequest) -> Report:
-    """Milliseconds a frame of every way, and how many times as fast as plain float32 it is."""
+    """Milliseconds per frame of every way, and how many times as fast as plain float32 it is."""
     request = replace(request, device=torch.device("cpu"))
     model = from_pretrained(request.checkpoint).float().eval()
     clip = shapes_clip(model, CHUNK_FRAMES if request.is_quick else 2 * CHUNK_FRAMES)
@@ -68,10 +68,12 @@ def run(request: BenchRequest) -> Report:
     return Report(
         name="cpu",
         title=f"checkpoint {request.checkpoint} at {size} pixels, {torch.get_num_threads()} threads, one sentence",
-        timed="milliseconds a frame of the model alone: resized float frames to logits, in chunks of "
+        timed="milliseconds per frame of the model alone: resized float frames to logits, in chunks of "
         f"{CHUNK_FRAMES}, the global memory's pass and the text encoder included.",
         columns=("way", "median_ms", "lowest_ms", "highest_ms", "times as fast"),
-        chart=Bars("The model on the CPU", "ms a frame", {r["way"]: r["median_ms"] for r in rows if "median_ms" in r}),
+        chart=Bars(
+            "The model on the CPU", "ms per frame", {r["way"]: r["median_ms"] for r in rows if "median_ms" in r}
+        ),
         rows=rows,
         checks=checks,
         notes=[*notes, f"Aim: {AIM:g} times as fast as plain float32."],

@@ -63,12 +63,12 @@ def run(request: BenchRequest) -> Report:
     return Report(
         name="end_to_end",
         title=f"preset {request.preset}, {frames} frames of {width} x {height}, one sentence, {request.precision}",
-        timed="milliseconds a frame from opening an H.264 mp4 to a finished mp4 with masks drawn on, both passes over "
-        "the file, by `Segmenter.segment` and the `overlay` writer. The stages are of another run with timers around "
-        "the real functions, where the GPU is waited for at every change of stage; each counts only its own time. "
-        f"The model is {' + '.join(MODEL_STAGES)}.",
+        timed="milliseconds per frame from opening an H.264 mp4 to a finished mp4 with masks drawn on, both passes "
+        "over the file, by `Segmenter.segment` and the `overlay` writer. The stages are of another run with timers "
+        "around the real functions, where the GPU is waited for at every change of stage; each counts its own time "
+        f"alone. The model is {' + '.join(MODEL_STAGES)}.",
         columns=("stage", "median_ms", "lowest_ms", "highest_ms", "share", "frames/s"),
-        chart=Bars("Where the time goes", "ms a frame", {row["stage"]: row["median_ms"] for row in rows[1:]}),
+        chart=Bars("Where the time goes", "ms per frame", {row["stage"]: row["median_ms"] for row in rows[1:]}),
         rows=rows,
         checks=[
             Check("frames missing from the written video", float(abs((written.frame_count or 0) - frames)), 0),
@@ -76,7 +76,7 @@ def run(request: BenchRequest) -> Report:
             Check("runs whose masks differ", len({each.masks for each in [*plain, timed]}) - 1, 0),
         ],
         notes=[
-            f"The slowest stage is {slowest}: {1e3 * grouped[slowest] / frames:.3g} ms a frame, "
+            f"The slowest stage is {slowest}: {1e3 * grouped[slowest] / frames:.3g} ms per frame, "
             f"{grouped[slowest] / timed.seconds:.0%}; the model takes {1e3 * model_seconds / frames:.3g} ms.",
             "The weights are random, so the drawn masks are larger and rougher than a trained network's.",
         ],

@@ -1,4 +1,4 @@
-"""(a) Frames a second, by the paper's protocol (section 4.2, runtime analysis)."""
+"""(a) Frames per second, by the paper's protocol (section 4.2, runtime analysis)."""
 
 import copy
 from collections.abc import Callable
@@ -36,7 +36,7 @@ Run = Callable[[], Tensor]  # logits (E, T, h, w)
 
 
 def run(request: BenchRequest) -> Report:
-    """Frames a second of every way to run the preset, each checked against float32, op by op, in small chunks."""
+    """Frames per second of every way to run the preset, each checked against float32, op by op, in small chunks."""
     frames = 4 if request.is_quick else FRAMES
     sizes = (preset_config(request).image_size,) if request.is_quick else SIZES
     rows: list[Row] = []
@@ -54,7 +54,7 @@ def run(request: BenchRequest) -> Report:
         "every frame read, decode and write with the mask's feedback. Decoding, copying and resizing video are in "
         "end_to_end. Tokenising is not in it.",
         columns=("size", "way", "median_ms", "lowest_ms", "highest_ms", "frames/s", "TFLOP/s"),
-        chart=Bars(f"Frames a second, {request.preset}, {request.precision}", "frames/s", bars),
+        chart=Bars(f"Frames per second, {request.preset}, {request.precision}", "frames/s", bars),
         rows=rows,
         checks=checks,
         notes=[f"The paper had {PAPER} frames/s at 36 x 512 x 512 on its card, its peers 5.4 to 8.6."],

@@ -40,7 +40,7 @@ class GeneratedFrames:
 
 
 def run(request: BenchRequest) -> Report:
-    """Peak memory and time a frame of short and long videos."""
+    """Peak memory and time per frame of short and long videos."""
     if not request.is_cuda and not can_tell_process_peak():
         raise LocaterError("Peak memory is told by Linux or by a CUDA device alone; run this benchmark on one.")
     lengths = (40, 80) if request.is_quick else LENGTHS
@@ -58,7 +58,7 @@ def run(request: BenchRequest) -> Report:
                 "peak_MB": peak / 1e6,
                 "above_start_MB": above / 1e6,
                 "state_MB": state_bytes / 1e6,
-                "ms a frame": 1e3 * (time.perf_counter() - began) / length,
+                "ms per frame": 1e3 * (time.perf_counter() - began) / length,
             }
         )
     kind = "what was request of the GPU's allocator, its" if request.is_cuda else "the process's resident"
@@ -70,7 +70,7 @@ def run(request: BenchRequest) -> Report:
         timed=f"peak is {kind} highest memory while the whole video is streamed through Segmenter.segment, both "
         "passes; frames are made as they are read and masks are dropped. The time is of the whole loop, with resizing "
         "on the CPU.",
-        columns=("frames", "peak_MB", "above_start_MB", "state_MB", "ms a frame"),
+        columns=("frames", "peak_MB", "above_start_MB", "state_MB", "ms per frame"),
         chart=Lines("Peak memory by video length", "frames", "MB", {kind: [(r["frames"], r["peak_MB"]) for r in rows]}),
         rows=rows,
         checks=[Check(f"MB more at {lengths[-1]:,} frames than at {lengths[0]:,}", max(0.0, grown), limit)],

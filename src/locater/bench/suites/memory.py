@@ -37,25 +37,25 @@ class Setting:
 
 
 def run(request: BenchRequest) -> Report:
-    """Milliseconds a frame at every length: the memory, run in each way that gives the same, and the block."""
+    """Milliseconds per frame at every length: the memory, run in each way that gives the same, and the block."""
     setting = _setting(request)
     ways, checks = checked_ways(request, setting, _ways(request, setting))
     rows = _rows(request, setting, ways)
     memory = setting.memory
     return Report(
         name="memory",
-        title=f"the memory of {request.preset}, {setting.tokens} tokens a frame, D {setting.width}, "
+        title=f"the memory of {request.preset}, {setting.tokens} tokens per frame, D {setting.width}, "
         f"{len(memory.global_start)} global and {len(memory.local_start)} local cells, {request.precision}",
-        timed="milliseconds a frame from V on the device to G_t on the device: W_v v, the global write of every "
+        timed="milliseconds per frame from V on the device to G_t on the device: W_v v, the global write of every "
         f"{setting.interval}th frame, then for every frame the read of both memories (Eq. 7, 8) and the local write. "
         "The local write is Eq. 6 without s_t, the mask's embedding: there is no decoder here that would make a mask, "
         f"and the paper's table has none. The block: one pre-norm block of {HEADS} heads over all tokens of all "
         "frames at once, by scaled_dot_product_attention.",
         columns=("frames", "what", "median_ms", "lowest_ms", "highest_ms", "block / memory"),
-        chart=Lines("Memory and Transformer block by video length", "frames", "ms a frame", _series(rows)),
+        chart=Lines("Memory and Transformer block by video length", "frames", "ms per frame", _series(rows)),
         rows=rows,
         checks=checks,
-        notes=[f"The paper, ms a frame at 15, 30, 50, 80 and 100 frames, block and memory: {PAPER}."],
+        notes=[f"The paper, ms per frame at 15, 30, 50, 80 and 100 frames, block and memory: {PAPER}."],
     )
 
 

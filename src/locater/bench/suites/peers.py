@@ -18,7 +18,7 @@ PAPER_SIZE = 512  # the protocol's frames
 
 
 def run(request: BenchRequest) -> Report:
-    """Frames a second of ours and of every peer that the installed transformers has."""
+    """Frames per second of ours and of every peer that the installed transformers has."""
     frames = 3 if request.is_quick else FRAMES
     own_row, check = _own_row(request, frames)
     rows: list[Row] = [own_row]
@@ -49,7 +49,7 @@ def run(request: BenchRequest) -> Report:
             "frames/s",
             "ours / theirs",
         ),
-        chart=Bars("Frames a second beside peers", "frames/s", speeds),
+        chart=Bars("Frames per second beside peers", "frames/s", speeds),
         rows=rows,
         checks=[check],
         notes=[*notes, f"Aim: at least {AIM:g} times the frames/s of every peer."],

@@ -11,6 +11,7 @@ from locater.compute.precision import PRECISIONS, Precision
 from locater.inference.segmenter import Segmenter
 from locater.model.checkpoint import from_pretrained
 from locater.records import Mask, Sample
+from locater.video.overlap import mask_iou
 from locater.worlds.shapes import KINDS, ShapesWorld
 
 AIM = 0.995
@@ -48,7 +49,7 @@ def overlap(references: Sequence[Mask], candidates: Sequence[Mask]) -> dict[str,
     """How far two lists of masks agree, and whether that is enough."""
     common = [int((one & other).sum()) for one, other in zip(references, candidates, strict=True)]
     either = [int((one | other).sum()) for one, other in zip(references, candidates, strict=True)]
-    ratios = [shared / union if union else 1.0 for shared, union in zip(common, either, strict=True)]
+    ratios = [mask_iou(one, other) for one, other in zip(references, candidates, strict=True)]
     mean = float(np.mean(ratios))
     return {
         "mean": mean,

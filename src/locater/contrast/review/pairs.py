@@ -13,7 +13,7 @@ from locater.contrast.review.outlines import outline_path
 from locater.contrast.review.pictures import Picture, Pictures
 from locater.datasets.a2d_plus import open_a2d_plus
 from locater.errors import LocaterError
-from locater.io import rle
+from locater.io.coco_masks import decode_segmentation
 from locater.records import Dataset, Mask, SampleInfo
 
 _JOINED = ("S", "T")  # the first that holds a pair is shown: in T the contrast is squeezed to the query's shape
@@ -99,7 +99,7 @@ class BuiltPairs:
     def _mask(self, record: Record, half: str, index: int) -> Mask | None:
         if half == "contrast":
             outline = record["contrast"]["masks"].get(str(index))
-            return None if outline is None else rle.decode(outline["counts"].encode("ascii"), *outline["size"])
+            return None if outline is None else decode_segmentation(outline, 0, 0, record["sequence"])
         dataset, infos = self._samples[self.listed[record["sequence"]].subset]
         return dataset.load(infos[record["sequence"]]).masks.get(index)
 

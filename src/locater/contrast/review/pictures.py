@@ -10,9 +10,9 @@ from pathlib import Path
 from PIL import Image
 
 from locater.errors import LocaterError
+from locater.io.pictures import numbered_pictures
 from locater.records import Frame, Pixels
 from locater.video.file_source import VideoFile
-from locater.video.folder_source import SUFFIXES, natural_order
 
 _LARGEST_CACHE = 64 * 2**20  # bytes: some ten clips of A2D's size and length
 _MOST_FILMS = 4  # two clips of this pair, two of the last
@@ -82,7 +82,7 @@ class Pictures:
 
 
 def _stored(folder: Path, index: int) -> Picture:
-    paths = sorted((path for path in folder.iterdir() if path.suffix in SUFFIXES), key=natural_order)
+    paths = numbered_pictures(folder)
     if index >= len(paths):
         raise LocaterError(f"{folder} has no frame {index}; build it again.")
     path = paths[index]

@@ -8,8 +8,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_path
+from locater.io.pictures import SUFFIXES
 from locater.records import Dataset, Pixels, Sample, SampleInfo
-from locater.video.folder_source import SUFFIXES
 from locater.video.overlay import draw, shorten
 
 _COLUMNS = 4

@@ -1,14 +1,14 @@
-"""Masks stored as pictures: one number an object (palette), or one object a file."""
+"""Masks stored as pictures: one number per object (palette), or one object per file."""
 
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from locater.datasets.reading.lazy import MaskFile
 from locater.errors import LocaterError
+from locater.io.pictures import picture_file
 from locater.records import Mask
 
 
@@ -42,12 +42,7 @@ def _palette_mask(path: Path, numbers: frozenset[int]) -> Mask:
 
 
 def _opened(path: Path) -> npt.NDArray[np.uint8]:
-    try:
-        with Image.open(path) as image:
-            # Transparency is no colour: an opaque black pixel is background.
-            plain = image.convert(image.mode.removesuffix("A")) if image.mode in ("RGBA", "LA") else image
-            return np.asarray(plain)  # a palette picture's numbers, not its colours
-    except FileNotFoundError:
-        raise LocaterError(f"{path} is missing; download it again.") from None
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        raise LocaterError(f"{path} is not a picture that can be read; download it again.") from None
+    with picture_file(path) as image:
+        # Transparency is no colour: an opaque black pixel is background.
+        plain = image.convert(image.mode.removesuffix("A")) if image.mode in ("RGBA", "LA") else image
+        return np.asarray(plain)  # a palette picture's numbers, not its colours

@@ -1,11 +1,19 @@
 """The `meta_expressions.json` that Refer-YouTube-VOS introduced and MeViS follows."""
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from locater.datasets.reading.listed_dataset import ListedDataset
+from locater.datasets.reading.picture_sequence import PictureSequence
 from locater.io.text_files import as_published, one_line, read_json
+from locater.records import FrameSource, SampleInfo
+
+# Every fifth frame of 30 per second in Refer-YouTube-VOS; MeViS, which follows its layout, publishes no clock.
+_FRAMES_PER_SECOND = 6.0
 
 
 @dataclass(frozen=True)
@@ -58,3 +66,43 @@ def _ids(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     return tuple(str(each) for each in value) if isinstance(value, list) else (str(value),)
+
+
+class DescribedDataset(ListedDataset):
+    """A split that such a file describes: one question per sentence, key `<video>/<expression id>`."""
+
+    @cached_property
+    @abstractmethod
+    def _videos(self) -> dict[str, DescribedVideo]:
+        """The split's videos, in the file's order."""
+
+    @abstractmethod
+    def _object_id(self, expression: Expression) -> str | None:
+        """What a sentence means; None where that is nothing, or was not published."""
+
+    def _kind(self, _expression: Expression) -> str:
+        """What reports group a sentence by; nothing."""
+        return ""
+
+    def _object_count(self, video: str) -> int | None:
+        """How many objects a video has, as far as its sentences tell."""
+        return self._videos[video].object_count
+
+    def _listed(self) -> Iterable[SampleInfo]:
+        return [
+            SampleInfo(
+                key=f"{name}/{number}",
+                video=name,
+                expression=expression.text,
+                kind=self._kind(expression),
+                object_count=self._object_count(name),
+                object_id=self._object_id(expression),
+            )
+            for name, video in self._videos.items()
+            for number, expression in video.expressions.items()
+        ]
+
+    def _frames(self, video: str) -> FrameSource:
+        folder = self.root / self.split / "JPEGImages" / video
+        names = self._videos[video].frames
+        return PictureSequence(video, [folder / f"{name}.jpg" for name in names], _FRAMES_PER_SECOND)

@@ -4,12 +4,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from PIL import Image
-
 from locater.errors import LocaterError
-from locater.records import Frame, Pixels, VideoInfo
+from locater.io.pictures import numbered_pictures, stored_size, upright_pixels
+from locater.records import Frame, VideoInfo
 from locater.video.array_source import check_size, check_stride
-from locater.video.folder_source import SUFFIXES, natural_order, read_picture
 
 
 class PictureSequence:
@@ -32,7 +30,9 @@ class PictureSequence:
     @cached_property
     def info(self) -> VideoInfo:
         """What is known before reading."""
-        width, height = _size(self.paths[0])
+        need_folder(self.paths[0].parent)
+        # As stored: none of these datasets turns pictures by EXIF, and `frames` would notice.
+        width, height = stored_size(self.paths[0])
         return VideoInfo(
             name=self.name,
             width=width,
@@ -50,18 +50,16 @@ class PictureSequence:
     def _frames(self, start: int, every: int) -> Iterator[Frame]:
         size: tuple[int, int] | None = None
         for index in range(start, len(self.paths), every):
-            pixels = _read(self.paths[index])
+            need_folder(self.paths[index].parent)
+            pixels = upright_pixels(self.paths[index])
             size = size or (pixels.shape[1], pixels.shape[0])
             check_size(pixels, size, index)
             yield Frame(index, index / self._frames_per_second, pixels)
 
 
 def pictures_in(folder: Path) -> list[Path]:
-    """A folder's pictures, frame2 before frame10."""
-    need_folder(folder)
-    # A leading dot: macOS writes a ._name.png, which is no picture, beside each name.png.
-    paths = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.name[0] != "."]
-    return sorted(paths, key=natural_order)
+    """The pictures of a dataset's folder, frame2 before frame10."""
+    return numbered_pictures(need_folder(folder))
 
 
 def need_folder(folder: Path) -> Path:
@@ -72,26 +70,3 @@ def need_folder(folder: Path) -> Path:
     while not lacking.parent.exists():
         lacking = lacking.parent
     raise LocaterError(f"There is no folder {lacking}; download it, or check the folder you gave.")
-
-
-def _read(path: Path) -> Pixels:
-    if not path.exists():
-        raise _missing(path)
-    return read_picture(path)
-
-
-def _size(path: Path) -> tuple[int, int]:
-    """Width and height as stored: none of these datasets turns pictures by EXIF, and `frames` would notice."""
-    try:
-        with Image.open(path) as image:
-            return image.size
-    except FileNotFoundError:
-        raise _missing(path) from None
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        raise LocaterError(f"{path} is not a picture that can be read; download it again.") from None
-
-
-def _missing(path: Path) -> LocaterError:
-    if not path.parent.is_dir():
-        need_folder(path.parent)
-    return LocaterError(f"{path} is missing; download it again.")

@@ -3,7 +3,6 @@
 A name is the PNG's path without its suffix: `<video>/<expression>/<frame>`; in a JSON it is the `image_id`.
 """
 
-import io
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from locater.errors import LocaterError
 from locater.io.coco_masks import decode_segmentation
-from locater.io.text_files import read_json
+from locater.io.pictures import picture_file
+from locater.io.text_files import read_bytes, read_json
 from locater.records import Mask
 
 Numbers = npt.NDArray[np.uint8]  # (H, W): an object's number, 0 for background
@@ -63,13 +62,7 @@ class _Folder:
 
     def read(self, name: str) -> Numbers:
         path = self._folder / f"{name}.png"
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            raise LocaterError(f"{path} is missing; every annotated frame needs its mask.") from None
-        except OSError as error:
-            raise LocaterError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
-        return _numbers(content, str(path))
+        return _numbers(read_bytes(path, "every annotated frame needs its mask"), str(path))
 
 
 class _Zip:
@@ -122,10 +115,7 @@ class _RunLengths:
 
 
 def _numbers(content: bytes, name: str) -> Numbers:
-    try:
-        with Image.open(io.BytesIO(content)) as image:
-            if image.mode not in ("1", "L", "P"):
-                raise LocaterError(f"{name} has mode {image.mode}; masks are grey or palette PNGs.")
-            return np.asarray(image).astype(np.uint8)  # a palette picture's numbers, not its colours
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        raise LocaterError(f"{name} is not a picture that can be read.") from None
+    with picture_file(name, content) as image:
+        if image.mode not in ("1", "L", "P"):
+            raise LocaterError(f"{name} has mode {image.mode}; masks are grey or palette PNGs.")
+        return np.asarray(image).astype(np.uint8)  # a palette picture's numbers, not its colours

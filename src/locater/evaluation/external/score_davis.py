@@ -1,4 +1,4 @@
-"""Palette masks of several objects a video against DAVIS's ground truth, by the rules of its toolkit."""
+"""Palette masks of several objects per video against DAVIS's ground truth, by the rules of its toolkit."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,6 +1,5 @@
 """Everything that is wrong with a submission's zip, by name, before a server says only that it failed."""
 
-import io
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -8,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-from PIL import Image
 
 from locater.datasets.reading.meta_expressions import DescribedVideo, read_meta_expressions
 from locater.errors import LocaterError
 from locater.evaluation.external.submission import Protocol
+from locater.io.pictures import picture_file, stored_size
 from locater.io.text_files import read_lines
 
 _MOST_BYTES = 64 * 2**20  # of one picture: a mask of 8K compresses to far less
@@ -147,11 +146,11 @@ def _picture_problems(
             yield f"{name}: {content}"
             continue
         try:
-            with Image.open(io.BytesIO(content)) as image:
+            with picture_file(name, content) as image:
                 image.load()
                 size, mode = image.size, image.mode
                 values = np.unique(np.asarray(image)) if mode in ("L", "P", "1") else None
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        except LocaterError:
             yield f"{name}: is not a picture that can be read."
             continue
         yield from (f"{name}: {problem}" for problem in _pixel_problems(mode, values, protocol))
@@ -201,11 +200,7 @@ def _own_size(folder: Path | None, video: str, frame: str) -> tuple[int, int] | 
     for suffix in (".jpg", ".png"):
         path = folder / video / f"{frame}{suffix}"
         if path.is_file():
-            try:
-                with Image.open(path) as image:
-                    return image.size
-            except (OSError, ValueError, SyntaxError):
-                raise LocaterError(f"{path} is not a picture that can be read; download it again.") from None
+            return stored_size(path)
     return None
 
 

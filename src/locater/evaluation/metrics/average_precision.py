@@ -52,13 +52,6 @@ class AveragePrecision:
             raise ValueError(f"the image {name} is added twice")
         self._matches[name] = {area: _match(image, *bounds) for area, bounds in _AREAS.items()}
 
-    def merge(self, other: "AveragePrecision") -> None:
-        """Take all that another has taken; no image may be in both."""
-        twice = self._matches.keys() & other._matches.keys()
-        if twice:
-            raise ValueError(f"the image {min(map(str, twice))} is added twice")
-        self._matches |= other._matches
-
     def result(self) -> dict[str, float | None]:
         """`ap`, at one threshold `ap50` and `ap75`, by the object's area `ap_small`, ...; None where nothing counts."""
         ordered = [self._matches[name] for name in sorted(self._matches)]  # type: ignore[type-var]
@@ -99,7 +92,7 @@ def _match(image: ScoredImage, least: float, most: float) -> _Matches:
     matched = np.full((len(THRESHOLDS), len(ranked)), -1)
     if (
         overlaps.size and overlaps.shape[1] == 1 and not image.is_crowd.any()
-    ):  # one object a sentence: the first that fits has it
+    ):  # one object per sentence: the first that fits has it
         fits = overlaps[:, 0] >= THRESHOLDS[:, None]
         rows = np.flatnonzero(fits.any(axis=1))
         matched[rows, fits[rows].argmax(axis=1)] = 0

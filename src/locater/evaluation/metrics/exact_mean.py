@@ -1,4 +1,4 @@
-"""A mean that no order of adding and no split over processes can change in its last bit."""
+"""A mean that no order of adding can change in its last bit."""
 
 _UNIT_BITS = 1074  # every finite float64 is a whole multiple of 2 ** -1074
 
@@ -15,11 +15,6 @@ class ExactMean:
         numerator, denominator = value.as_integer_ratio()
         self._total += numerator << (_UNIT_BITS + 1 - denominator.bit_length())
         self.count += 1
-
-    def merge(self, other: "ExactMean") -> None:
-        """Take all that another has taken."""
-        self._total += other._total
-        self.count += other.count
 
     @property
     def value(self) -> float | None:

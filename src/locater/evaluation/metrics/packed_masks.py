@@ -18,7 +18,7 @@ TOLERANCE = 0.008  # of the picture's diagonal: DAVIS's bound_th
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the pixels of a size lie in the integer: pixel (y, x) is bit y * stride + x, `radius` spare bits a row."""
+    """Where pixels lie in the integer: pixel (y, x) is bit y * stride + x, `radius` spare bits per row."""
 
     height: int
     width: int
@@ -29,7 +29,7 @@ class Layout:
 
     @property
     def stride(self) -> int:
-        """Bits a row."""
+        """Bits per row."""
         return self.width + self.radius
 
 
@@ -63,6 +63,11 @@ class PackedMask:
     def without(self, void: "PackedMask | None") -> "PackedMask":
         """The mask with the pixels of `void` taken out."""
         return self if void is None else PackedMask(self.bits & ~void.bits, self.layout)
+
+    def iou(self, other: "PackedMask") -> float:
+        """Intersection over union, from the bits; two empty masks agree wholly."""
+        union = (self.bits | other.bits).bit_count()
+        return (self.bits & other.bits).bit_count() / union if union else 1.0
 
     @cached_property
     def area(self) -> int:

@@ -74,30 +74,6 @@ class Summary:
             self._flicker_of_overlap.add(flickering.overlap)
             self._flicker_of_area.add(flickering.area)
 
-    def merge(self, other: "Summary") -> None:
-        """Take all that another has taken; no question may be in both."""
-        twice = self._keys & other._keys
-        if twice:
-            raise ValueError(f"the question {min(twice)} is added twice")
-        self._keys |= other._keys
-        self._videos |= other._videos
-        self._frames += other._frames
-        self._intersection += other._intersection
-        self._union += other._union
-        self._agreeing += other._agreeing
-        for twentieths in _TWENTIETHS:
-            self._above[twentieths] += other._above[twentieths]
-            self._at_least[twentieths] += other._at_least[twentieths]
-        self._iou.merge(other._iou)
-        self._j.merge(other._j)
-        self._f.merge(other._f)
-        self._stability.merge(other._stability)
-        self._truth_stability.merge(other._truth_stability)
-        self._flicker.merge(other._flicker)
-        self._flicker_of_overlap.merge(other._flicker_of_overlap)
-        self._flicker_of_area.merge(other._flicker_of_area)
-        self._precision.merge(other._precision)
-
     def result(self) -> Scores:
         """Every score by its name, in [0, 1]; None where nothing was there to score."""
         frames = self._frames

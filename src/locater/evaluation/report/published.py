@@ -49,7 +49,7 @@ _ROWS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "Wang et al. 2019": (11.1, 29.8, 24.4),
     },
 }
-# The paper's Table 7: objects a video and LOCATER's mIoU, in three groups.
+# The paper's Table 7: objects per video and LOCATER's mIoU, in three groups.
 _THIRDS: Mapping[str, tuple[tuple[float, float], ...]] = {
     "a2d-s+-S": ((2.40, 40.8), (4.11, 29.8), (8.56, 19.2)),
     "a2d-s+-T": ((2.39, 38.1), (4.19, 30.4), (8.79, 22.2)),
@@ -65,5 +65,5 @@ def published_rows(dataset_name: str) -> dict[str, dict[str, float]]:
 
 
 def published_thirds(dataset_name: str) -> tuple[tuple[float, float], ...]:
-    """Objects a video and LOCATER's mIoU in per cent, by number of objects; nothing for other datasets than S and T."""
+    """Objects per video and LOCATER's mIoU in per cent, by number of objects; nothing for datasets but S and T."""
     return _THIRDS.get(dataset_name, ())

@@ -105,7 +105,7 @@ class _Tally:
     def take_prediction(self, index: int, mask: Mask) -> None:
         packed = PackedMask.of(mask)
         if self._last is not None:
-            self._steadiness.append(_iou(self._last, packed))
+            self._steadiness.append(self._last.iou(packed))
         self._last = packed
         if self._keeps_all or index in self.sample.masks:
             self._predictions[index] = Drawn.of(mask)
@@ -115,7 +115,7 @@ class _Tally:
     ) -> None:
         self._frames.append(FrameScore(index, counts, confidence))
         if self._last_truth is not None and self._last_truth[0] == index - 1:
-            self._truth_steadiness.append(_iou(self._last_truth[1], truth))
+            self._truth_steadiness.append(self._last_truth[1].iou(truth))
         self._last_truth = index, truth
         for name, each in against.items():
             self._against.setdefault(name, []).append(each)
@@ -136,8 +136,3 @@ class _Tally:
             against={name: tuple(counts) for name, counts in self._against.items()},
             predictions=self._predictions,
         )
-
-
-def _iou(one: PackedMask, other: PackedMask) -> float:
-    union = (one.bits | other.bits).bit_count()
-    return (one.bits & other.bits).bit_count() / union if union else 1.0

@@ -1,6 +1,6 @@
 """Answers appended to a file as they finish, so that a killed run goes on where it was and many processes add up.
 
-One line a question. A line that a kill cut short is no answer: the reader passes over it, the writer removes it.
+One line per question. A line that a kill cut short is no answer: the reader passes over it, the writer removes it.
 """
 
 import json

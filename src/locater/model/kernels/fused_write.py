@@ -192,7 +192,7 @@ class Tiles:
 
 
 def logit_tiles(count: int, patches: int, head_width: int, planes: int, item: int) -> Tiles:
-    """For cells x patches, `planes` times, of `item` bytes a number."""
+    """For cells x patches, `planes` times, of `item` bytes per number."""
     rows, columns = _largest([(64, 64), (32, 64), (32, 32)], count, patches, planes, programs=32)
     depth = min(_power_of_two(head_width), 128)
     stages = _SHARED // ((rows + columns) * depth * item)

@@ -15,6 +15,26 @@ import triton.language as tl
 
 
 @triton.jit
+def store_sums(
+    cells,
+    sums,
+    first_cell,
+    first_channel,
+    cell_count,
+    head_width,
+    cell_stride,
+    sum_n: tl.constexpr,
+    sum_d: tl.constexpr,
+):
+    """Into `sums` (d,) those of `sum_n` cells over `sum_d` channels, both pointers being one head's."""
+    rows = first_cell + tl.arange(0, sum_n)
+    channel = first_channel + tl.arange(0, sum_d)
+    is_cell = (rows < cell_count)[:, None] & (channel < head_width)[None, :]
+    some = tl.load(cells + rows[:, None] * cell_stride + channel[None, :], mask=is_cell, other=0.0)
+    tl.store(sums + channel, tl.sum(some.to(tl.float32), 0), mask=channel < head_width)
+
+
+@triton.jit
 def logits_kernel(
     cells,
     keyed,
@@ -61,14 +81,10 @@ def logits_kernel(
         is_in = (n < cell_count)[:, None] & (p < patch_count)[None, :]
         tl.store(into, (found * scale).to(logits.dtype.element_ty), mask=is_in)
     else:
-        d_blocks = tl.cdiv(head_width, sum_d)
-        part = (tl.program_id(0) - products) // d_blocks
-        rows = part * sum_n + tl.arange(0, sum_n)
-        channel = (tl.program_id(0) - products) % d_blocks * sum_d + tl.arange(0, sum_d)
-        is_cell = (rows < cell_count)[:, None] & (channel < head_width)[None, :]
-        some = tl.load(own + rows[:, None] * cell_stride + channel[None, :], mask=is_cell, other=0.0)
-        into_sums = sums + (batch * tl.cdiv(cell_count, sum_n) + part) * width + head * head_width + channel
-        tl.store(into_sums, tl.sum(some.to(tl.float32), 0), mask=channel < head_width)
+        part = (tl.program_id(0) - products) // tl.cdiv(head_width, sum_d)
+        first = (tl.program_id(0) - products) % tl.cdiv(head_width, sum_d) * sum_d
+        into_sums = sums + (batch * tl.cdiv(cell_count, sum_n) + part) * width + head * head_width
+        store_sums(own, into_sums, part * sum_n, first, cell_count, head_width, cell_stride, sum_n, sum_d)
 
 
 @triton.jit
@@ -157,6 +173,39 @@ def normaliser_kernel(
 
 
 @triton.jit
+def gather(
+    logits,
+    normalisers,
+    candidates,
+    shift,
+    is_cell,
+    is_channel,
+    patch_count,
+    keyed_stride,
+    is_compete: tl.constexpr,
+    block_p: tl.constexpr,
+):
+    """(o @ c)_n (block_n, block_c) and sum_p o_np (block_n,), from pointers at the first patch of one head's planes."""
+    found = tl.zeros((is_cell.shape[0], is_channel.shape[0]), dtype=tl.float32)
+    total = tl.zeros((is_cell.shape[0],), dtype=tl.float32)
+    for start in range(0, patch_count, block_p):
+        p = start + tl.arange(0, block_p)
+        is_patch = p < patch_count
+        is_in = is_cell[:, None] & is_patch[None, :]
+        logit = tl.load(logits + p[None, :], mask=is_in, other=0.0).to(tl.float32) + shift[:, None]
+        if is_compete:
+            weight = tl.exp(logit - tl.load(normalisers + p, mask=is_patch, other=0.0)[None, :])
+        else:
+            weight = tl.sigmoid(logit)  # o_np, Eq. 5 line 2
+        weight = tl.where(is_patch[None, :], weight, 0.0)
+        is_candidate = is_patch[:, None] & is_channel[None, :]
+        c = tl.load(candidates + p[:, None] * keyed_stride, mask=is_candidate, other=0.0)
+        found = tl.dot(weight.to(c.dtype), c, found, input_precision="ieee")
+        total += tl.sum(weight, 1)
+    return found, total
+
+
+@triton.jit
 def update_kernel(
     cells,
     keyed,
@@ -192,23 +241,12 @@ def update_kernel(
     added_here = added + batch * 2 * width + head * head_width
     plane = logits + (batch * heads + head) * cell_count * patch_count
     shift = scale * summary_logit(own, added_here + width, is_cell, head_width, block_n, block_d)
-    found = tl.zeros((block_n, block_c), dtype=tl.float32)
-    total = tl.zeros((block_n,), dtype=tl.float32)
-    for start in range(0, patch_count, block_p):
-        p = start + tl.arange(0, block_p)
-        is_patch = p < patch_count
-        at = plane + n[:, None] * patch_count + p[None, :]
-        logit = tl.load(at, mask=is_cell[:, None] & is_patch[None, :], other=0.0).to(tl.float32) + shift[:, None]
-        if is_compete:
-            per = normalisers + (batch * heads + head) * patch_count + p
-            weight = tl.exp(logit - tl.load(per, mask=is_patch, other=0.0)[None, :])
-        else:
-            weight = tl.sigmoid(logit)  # o_np, Eq. 5 line 2
-        weight = tl.where(is_patch[None, :], weight, 0.0)
-        candidate = keyed + batch * keyed_batch_stride + head * head_width + p[:, None] * keyed_stride
-        c = tl.load(candidate + channel[None, :], mask=is_patch[:, None] & is_channel[None, :], other=0.0)
-        found = tl.dot(weight.to(c.dtype), c, found, input_precision="ieee")
-        total += tl.sum(weight, 1)
+    rows = plane + n[:, None] * patch_count
+    normaliser = normalisers + (batch * heads + head) * patch_count
+    candidates = keyed + batch * keyed_batch_stride + head * head_width + channel[None, :]
+    found, total = gather(
+        rows, normaliser, candidates, shift, is_cell, is_channel, patch_count, keyed_stride, is_compete, block_p
+    )
     is_in = is_cell[:, None] & is_channel[None, :]
     m = tl.load(own[:, None] + channel[None, :], mask=is_in, other=0.0).to(tl.float32)
     found += total[:, None] * tl.load(added_here + channel, mask=is_channel, other=0.0)[None, :]

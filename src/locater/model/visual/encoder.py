@@ -44,11 +44,11 @@ class VisualEncoder(nn.Module, ABC):
     `window` is how many frames are seen together: 1 for encoders of single images, 16 for Video-Swin-T and I3D.
     Windows are counted from the first frame of a call, so a caller that streams feeds whole windows, aligned to
     multiples of `window`; only a video's last one may be shorter, and the encoder itself copes with that. There is
-    always one map a frame.
+    always one map per frame.
     """
 
     window: int  # frames seen together
-    patch_size: int  # pixels a side of one output cell: the stride of `patches`
+    patch_size: int  # pixels per side of one output cell: the stride of `patches`
     width: int  # D of `patches`
     early_channels: tuple[int, ...]  # of the early maps, finest first; may be empty
     early_strides: tuple[int, ...]  # likewise; a map has ceil(side / stride) cells along a side

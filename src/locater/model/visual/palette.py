@@ -5,7 +5,7 @@ from torch import Tensor
 
 from locater.text.colour_names import colour_shares
 
-_COARSER = 2  # pixels a side of what is looked at: a patch's colour needs no more
+_COARSER = 2  # pixels per side of what is looked at: a patch's colour needs no more
 
 
 def palette(frames: Tensor, patch_size: int) -> Tensor:

@@ -113,7 +113,7 @@ def training_plans(
     world: int,
     workers: int,
 ) -> Iterator[Any]:
-    """This process's plans from `first_step` on, one a micro-batch."""
+    """This process's plans from `first_step` on, one per micro-batch."""
     plans = _Plans(data, config, seed, steps, rank, world)
     numbers = range(first_step * config.accumulate, len(plans))
     loader = DataLoader(

@@ -6,15 +6,17 @@ from pathlib import Path
 from locater.config import TrainingConfig
 from locater.datasets.catalog import find_source
 from locater.training.data.batches import TrainingData
-from locater.training.data.composed import ComposedData
 from locater.training.data.dataset_clips import DatasetData
-from locater.training.data.shapes import ShapesData
-from locater.worlds.composed import Pack
+from locater.training.data.world import WorldData
+from locater.worlds.composed import Pack, SceneSampler, composed_batches
+from locater.worlds.shapes import shapes_batches
 
 # By the catalog's name: what a world draws from, the size of its frames, the settings, and the network's interval.
 DRAWN: Mapping[str, Callable[[Path | None, int, TrainingConfig, int], TrainingData]] = {
-    "shapes": lambda _, size, config, interval: ShapesData(size, config, interval),
-    "composed": lambda pack, size, config, interval: ComposedData(Pack(str(pack)), size, config, interval),
+    "shapes": lambda _, size, config, interval: WorldData(shapes_batches(), size, config, interval),
+    "composed": lambda pack, size, config, interval: WorldData(
+        composed_batches(SceneSampler(Pack(str(pack)), config.kin_share)), size, config, interval
+    ),
 }
 
 

@@ -1,57 +1,44 @@
-"""Batches of the composed world."""
+"""Batches of the composed world; their plans hold numbers of pictures, no pixels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from locater.records import Batch
-from locater.worlds import batches as plans
+import torch
+from torch import Tensor
+
+from locater.worlds.batches import Questions, WorldBatches
 from locater.worlds.composed.draw.render import SceneBatch, render, slot_of
 from locater.worlds.composed.draw.textures import Textures
+from locater.worlds.composed.pack.pack import Pack
 from locater.worlds.composed.scene.scene import Scene, SceneSampler
 from locater.worlds.extra_questions import questions_to
 
-BatchPlan = plans.BatchPlan[SceneBatch]  # numbers of pictures, no pixels
+
+def composed_batches(sampler: SceneSampler) -> WorldBatches[Scene, SceneBatch]:
+    """The batches of a sampler's scenes; a picture is decoded when it is first drawn, and stays on the device."""
+    return WorldBatches("composed", sampler.lexicon, sampler.scene, partial(_packed, sampler), _Drawing(sampler.pack))
 
 
-def plan_batch(
-    sampler: SceneSampler,
-    numbers: Sequence[int],
-    *,
-    clip_frames: int,
-    global_frames: int,
-    strides: Sequence[int] = (1,),
-    kind_weights: Mapping[str, float] | None = None,
-    sentences: int = 1,
-    split: str = "train",
-) -> BatchPlan:
-    """One training batch, as `plans.plan_clips` says; it depends on the pack, too."""
-    return plans.plan_clips(
-        sampler.scene,
-        partial(_packed, sampler),
-        numbers,
-        clip_frames=clip_frames,
-        global_frames=global_frames,
-        strides=strides,
-        kind_weights=kind_weights,
-        sentences=sentences,
-        split=split,
-    )
+class _Drawing:
+    """`render` with the pack's pictures on each device that was drawn on."""
 
+    def __init__(self, pack: Pack) -> None:
+        self._pack = pack
+        self._textures: dict[torch.device, Textures] = {}
 
-def whole_video_plan(sampler: SceneSampler, kind: str, numbers: Sequence[int], split: str, interval: int) -> BatchPlan:
-    """Whole videos of one kind, as inference sees them."""
-    return plans.plan_whole_videos(sampler.scene, partial(_packed, sampler), kind, numbers, split, interval)
+    def __getstate__(self) -> dict[str, object]:
+        """Without the pictures: worker processes only plan."""
+        return {**self.__dict__, "_textures": {}}
 
-
-def draw_batch(plan: BatchPlan, textures: Textures, size: int) -> Batch:
-    """The plan's pixels and the referents' masks, drawn in one pass; every frame is annotated."""
-    frames, masks = render(plan.scenes, textures, plan.indices, size)
-    return plans.batch_of(plan, frames, masks)
+    def __call__(self, scenes: SceneBatch, indices: Tensor, size: int, device: torch.device) -> tuple[Tensor, Tensor]:
+        if device not in self._textures:
+            self._textures[device] = Textures(self._pack, device)
+        return render(scenes, self._textures[device], indices, size)
 
 
 def _packed(
     sampler: SceneSampler, scenes: Sequence[Scene], sentences: int
-) -> tuple[SceneBatch, list[plans.Questions], list[list[int]]]:
+) -> tuple[SceneBatch, list[Questions], list[list[int]]]:
     asked = [questions_to(scene, sentences, sampler.lexicon, partial(sampler.nobody, scene)) for scene in scenes]
     questions = [
         [(text, -1 if actor is None else slot_of(scene, actor)) for text, actor in row]

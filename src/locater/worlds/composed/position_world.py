@@ -1,4 +1,4 @@
-"""The scenes on left and right as a dataset: two questions a scene."""
+"""The scenes on left and right as a dataset: two questions per scene."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property

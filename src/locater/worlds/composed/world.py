@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from locater.records import Mask, Sample, SampleInfo
+from locater.worlds.clips import FRAME_COUNT, FRAMES_PER_SECOND
 from locater.worlds.composed.draw.render import SceneBatch, render, slot_of
 from locater.worlds.composed.draw.textures import Textures
 from locater.worlds.composed.pack.pack import Pack
@@ -46,11 +47,9 @@ class ComposedWorld(DrawnWorld):
         count: int = 900,
         size: int = 128,
         kinds: Sequence[str] = KINDS,
-        frame_count: int = 32,
-        frames_per_second: float = 8.0,
         device: str | torch.device = "cpu",
     ) -> None:
-        super().__init__(split, count, size, kinds, frame_count, frames_per_second)
+        super().__init__(split, count, size, kinds, FRAME_COUNT, FRAMES_PER_SECOND)
         self.pack = pack if isinstance(pack, Pack) else Pack(pack)
         self.sampler = SceneSampler(self.pack)
         self._device = device

@@ -1,7 +1,7 @@
 """The shapes world: procedural videos of moving shapes with checked sentences."""
 
 from locater.worlds.seeds import KINDS, SPLITS, parts_of_seed, video_seed
-from locater.worlds.shapes.batches import BatchPlan, draw_batch, plan_batch, whole_video_plan
+from locater.worlds.shapes.batches import shapes_batches
 from locater.worlds.shapes.looks import HELD_OUT_PAIRS, LEXICON
 from locater.worlds.shapes.render import SceneBatch, render
 from locater.worlds.shapes.scene import Question, Scene, sample_scene
@@ -12,18 +12,15 @@ __all__ = [
     "KINDS",
     "LEXICON",
     "SPLITS",
-    "BatchPlan",
     "Question",
     "Scene",
     "SceneBatch",
     "SceneFrames",
     "ShapesWorld",
-    "draw_batch",
     "parts_of_seed",
-    "plan_batch",
     "render",
     "sample_scene",
+    "shapes_batches",
     "video_seed",
     "vocabulary",
-    "whole_video_plan",
 ]

@@ -22,7 +22,7 @@ _PATTERNS = {
     "checkered": (0.0, 1.0, 0.0, 0.0),
     "dotted": (0.0, 0.0, 1.0, -0.3),
 }
-_FREQUENCIES = {"solid": 1.0, "striped": 7.5, "checkered": 5.5, "dotted": 9.0}  # radians a radius
+_FREQUENCIES = {"solid": 1.0, "striped": 7.5, "checkered": 5.5, "dotted": 9.0}  # radians per radius
 _PANEL_COLOURS = ((0.47, 0.39, 0.33), (0.40, 0.33, 0.28))
 _PANEL_FREQUENCY = 40.0
 _OUTLINE = 0.55  # how bright an object's rim is

@@ -1,19 +1,16 @@
 """One seed's scene: its actors over time, its backdrop, and a checked sentence."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from random import Random
 
 import numpy as np
-import numpy.typing as npt
 
 from locater.errors import LocaterError
-from locater.worlds.claims import Description, is_absent, is_unique, judge
-from locater.worlds.describing import can_be_seen, describe, drawing_order, make_scene_objects
+from locater.worlds.claims import Description
+from locater.worlds.describing import DescribedScene, can_be_seen, describe, drawing_order, make_scene_objects
 from locater.worlds.grammar import say
-from locater.worlds.motion import Actor, poses
+from locater.worlds.motion import poses
 from locater.worlds.placing import CrowdedError
-from locater.worlds.scene_objects import SceneObjects
 from locater.worlds.seeds import KINDS, parts_of_seed
 from locater.worlds.sentences import (
     CLAIM_NAMES,
@@ -39,27 +36,10 @@ MOST_DRAWS = 400  # a scene takes two or three
 
 
 @dataclass(frozen=True)
-class Scene:
-    """A video without its pixels, with one question to it."""
+class Scene(DescribedScene):
+    """A video of shapes without its pixels, with one question to it."""
 
-    seed: int
-    split: str
-    kind: str
-    frame_count: int
-    frames_per_second: float
-    actors: tuple[Actor, ...]  # in the order they are drawn, the wall included
-    poses: npt.NDArray[np.float32]  # (N, F, 5): x, y, radius, angle, flash; camera shake included
     backdrop: Backdrop
-    objects: SceneObjects  # the actors without the wall, in the same order
-    description: Description
-    expression: str
-    referent: int | None  # its place among `actors`; None: absent
-    twins: tuple[int, ...]  # places among `actors` of those that look like the referent (in an absent scene: anyone)
-
-    @cached_property
-    def actor_of_member(self) -> tuple[int, ...]:
-        """For each object its place among `actors`."""
-        return tuple(index for index, actor in enumerate(self.actors) if not actor.is_occluder)
 
 
 @dataclass(frozen=True)
@@ -141,14 +121,6 @@ def questions(scene: Scene, most_per_topic: int = 2) -> list[Question]:
                 if all(description != earlier.description for earlier in found):
                     found.append(Question(kind, text, description, actor))
     return found
-
-
-def check(scene: Scene) -> bool:
-    """Whether the scene's sentence means its referent and no other, or, when absent, nobody."""
-    verdict = judge(scene.description, scene.objects)
-    if scene.referent is None:
-        return is_absent(verdict)
-    return is_unique(verdict, scene.actor_of_member.index(scene.referent))
 
 
 def _alternatives(is_held_out: bool) -> Alternatives:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from locater.records import Sample, SampleInfo
+from locater.worlds.clips import FRAME_COUNT, FRAMES_PER_SECOND
 from locater.worlds.drawn import DrawnVideo, DrawnWorld
 from locater.worlds.seeds import KINDS, seed_of_key
 from locater.worlds.shapes.looks import LEXICON
@@ -42,8 +43,8 @@ class ShapesWorld(DrawnWorld):
         count: int = 900,
         size: int = 128,
         kinds: Sequence[str] = KINDS,
-        frame_count: int = 32,
-        frames_per_second: float = 8.0,
+        frame_count: int = FRAME_COUNT,
+        frames_per_second: float = FRAMES_PER_SECOND,
         device: str | torch.device = "cpu",
     ) -> None:
         super().__init__(split, count, size, kinds, frame_count, frames_per_second)

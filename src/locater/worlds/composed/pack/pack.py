@@ -203,7 +203,7 @@ def _decoded(data: Bytes, place: tuple[int, int], mode: str) -> Pixels:
 
 
 def _short(value: Any) -> Any:
-    """The same with seven digits a number: a third of an index was digits that nobody needs."""
+    """The same with seven digits per number: a third of an index was digits that nobody needs."""
     if isinstance(value, float):
         return float(f"{value:.7g}")
     if isinstance(value, dict):

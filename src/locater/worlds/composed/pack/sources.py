@@ -9,8 +9,9 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw
 
 from locater.errors import LocaterError
-from locater.io import rle
-from locater.io.pictures import opened, pictures_in, pixels_of, read_json
+from locater.io.coco_masks import decode_segmentation
+from locater.io.pictures import opened, pictures_in, pixels_of
+from locater.io.text_files import read_json
 from locater.records import Mask
 from locater.worlds.composed.pack.cutouts import Alpha, CutOut, cut_out
 from locater.worlds.composed.pack.nouns import broader_nouns, is_fit, nouns_of_photograph, plain
@@ -31,7 +32,7 @@ Found = CutOut | Photograph
 
 def coco(instances: Path, images: Path, cutout_side: int, photograph_side: int) -> Iterator[Found]:
     """Each photograph of a COCO instance file, then the cut-outs of its whole objects."""
-    content = read_json(instances)
+    content = read_json(instances, "name a COCO instance file")
     try:
         names = {each["id"]: plain(each["name"]) for each in content["categories"]}
         by_image: dict[Any, list[Mapping[str, Any]]] = {each["id"]: [] for each in content["images"]}
@@ -58,7 +59,7 @@ def _coco_image(
         if annotation.get("iscrowd"):
             vague.append(noun)
             continue
-        alpha = decode_segmentation(annotation["segmentation"], height, width)
+        alpha = soft_segmentation(annotation["segmentation"], height, width, str(path))
         marked.append(Marked(alpha > 0.5, noun, broader_nouns(noun)))
         if noun not in _NOT_CUT:
             cuts.append((noun, alpha))
@@ -71,16 +72,11 @@ def _coco_image(
                 yield cut
 
 
-def decode_segmentation(segmentation: Any, height: int, width: int) -> Alpha:
-    """The soft mask (H, W) of polygons, compressed runs or plain runs."""
+def soft_segmentation(segmentation: Any, height: int, width: int, name: str) -> Alpha:
+    """The mask (H, W) of run lengths, or of polygons with soft edges."""
     if isinstance(segmentation, Mapping):
-        counts = segmentation["counts"]
-        high, wide = (int(side) for side in segmentation["size"])
-        if isinstance(counts, str):
-            mask = rle.decode(counts.encode("ascii"), high, wide)
-        else:
-            mask = np.repeat(np.arange(len(counts)) % 2 == 1, counts).reshape((high, wide), order="F")
-        if (high, wide) != (height, width):
+        mask = decode_segmentation(segmentation, height, width, name)
+        if mask.shape != (height, width):
             raise ValueError("a mask of another size than its picture")
         return mask.astype(np.float32)
     alpha = np.zeros((height, width), dtype=np.float32)
@@ -173,7 +169,10 @@ def sprites(folder: Path, cutout_side: int) -> Iterator[CutOut]:
     listing = folder / "names.json"
     if listing.exists():
         try:
-            named = [(folder / each["file"], each["name"], each.get("category", "")) for each in read_json(listing)]
+            named = [
+                (folder / each["file"], each["name"], each.get("category", ""))
+                for each in read_json(listing, "write it again, or remove it")
+            ]
         except (KeyError, TypeError, AttributeError):
             raise LocaterError(f"{listing} must be a list of objects with file and name.") from None
     else:

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from random import Random
 
 import numpy as np
-import numpy.typing as npt
 
 from locater.errors import LocaterError
-from locater.worlds.claims import Description, is_absent, is_unique, judge
+from locater.worlds.claims import Description
 from locater.worlds.composed.pack.colours import COLOURS
 from locater.worlds.composed.pack.nouns import is_person
 from locater.worlds.composed.pack.pack import CutOutEntry, Pack
@@ -20,7 +18,7 @@ from locater.worlds.composed.scene.cutout_pool import CutoutPool
 from locater.worlds.composed.scene.distractor_phrases import CLOTHED, IDLE_ADJECTIVES, distractor_phrases_for
 from locater.worlds.composed.scene.dyes import DYES, in_dye, maybe_dye
 from locater.worlds.composed.scene.view import View, draw_camera, draw_view, thing_actors
-from locater.worlds.describing import can_be_seen, describe, drawing_order, make_scene_objects
+from locater.worlds.describing import DescribedScene, can_be_seen, describe, drawing_order, make_scene_objects
 from locater.worlds.grammar import Lexicon, say
 from locater.worlds.motion import OCCLUDER, Actor, poses
 from locater.worlds.placing import CrowdedError
@@ -42,29 +40,12 @@ ALONE_SHARE = 0.5  # of the scenes about a photograph's own thing, nothing else 
 
 
 @dataclass(frozen=True)
-class Scene:
-    """A video without its pixels, with one question to it."""
+class Scene(DescribedScene):
+    """Cut-outs over a photograph without their pixels; of the actors, the photograph's own things come first."""
 
-    seed: int
-    split: str
-    kind: str
-    frame_count: int
-    frames_per_second: float
     view: View
-    actors: tuple[Actor, ...]  # the photograph's own things, then the cut-outs as they are drawn, the wall included
-    poses: npt.NDArray[np.float32]  # (N, F, 5): x, y, radius, angle, flash; camera included
     camera: Array  # (F, 2)
     compositing: Compositing
-    objects: SceneObjects  # the actors without the wall, in the same order; then what is vague
-    description: Description
-    expression: str
-    referent: int | None  # its place among `actors`; None: absent
-    twins: tuple[int, ...]  # places among `actors` of the cut-outs that share the referent's words
-
-    @cached_property
-    def actor_of_member(self) -> tuple[int, ...]:
-        """For each object that is not vague its place among `actors`."""
-        return tuple(index for index, actor in enumerate(self.actors) if not actor.is_occluder)
 
     @property
     def thing_count(self) -> int:
@@ -192,7 +173,7 @@ class SceneSampler:
         return self._pools[split]
 
     def objects_of(self, actors: tuple[Actor, ...], ground: Array, camera: Array, view: View) -> SceneObjects:
-        """The actors as sentences see them, and one vague member a noun of what else the photograph shows."""
+        """The actors as sentences see them, and one vague member per noun of what else the photograph shows."""
         nouns = self.pack.nouns
         objects = make_scene_objects(actors, ground, camera)
         broader, doubtful = [], []
@@ -273,11 +254,3 @@ def _doubtful_colours(actor: Actor, entry: CutOutEntry | Shown) -> frozenset[str
     # Only what a person wears is dyed.
     rest = own | {entry.colour} - {""} if is_person(actor.noun) else frozenset[str]()
     return (rest | DYES[actor.dye].doubtful) - {actor.colour}
-
-
-def check(scene: Scene) -> bool:
-    """Whether the scene's sentence means its referent and no other, or, when absent, nobody."""
-    verdict = judge(scene.description, scene.objects)
-    if scene.referent is None:
-        return is_absent(verdict)
-    return is_unique(verdict, scene.actor_of_member.index(scene.referent))

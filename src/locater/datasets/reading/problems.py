@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from PIL import Image
-
 from locater.datasets.reading.lazy import LazyMasks, LazySource
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder
 from locater.errors import LocaterError
+from locater.io.pictures import picture_file
 from locater.records import Dataset, SampleInfo
 
 
@@ -55,17 +54,14 @@ def _picture_problems(paths: Sequence[Path]) -> tuple[list[str], tuple[int, int]
     first: tuple[int, int] | None = None
     need_folder(paths[0].parent)  # one line for a whole missing folder
     for path in paths:
-        if not path.exists():
-            lines.append(f"{path} is missing; download it again.")
-            continue
         try:
-            with Image.open(path) as image:
+            with picture_file(path) as image:
                 width, height = image.size
                 # An eighth of the size: the whole file is still read, so a cut one is noticed, in a third of the time.
                 image.draft("RGB", (max(1, width // 8), max(1, height // 8)))
                 image.load()
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            lines.append(f"{path} is not a picture that can be read ({error}); download it again.")
+        except LocaterError as error:
+            lines.append(str(error))
             continue
         first = first or (height, width)
         if (height, width) != first:

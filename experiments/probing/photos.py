@@ -1,6 +1,5 @@
 """Photographs with masks for frozen-feature probes, from a folder laid out as docs/encoders.md says."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -9,6 +8,9 @@ import numpy as np
 import torch
 from PIL import Image, ImageDraw
 from torch import Tensor
+
+from locater.io.pictures import opened
+from locater.io.text_files import read_json
 
 MASK_SIDE = 320
 
@@ -24,13 +26,13 @@ class Photo(NamedTuple):
 
     def pixels(self, size: int) -> Tensor:
         """(1, 1, 3, S, S) in [0, 1], squashed as the product does."""
-        image = Image.open(self.path).convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
+        image = opened(self.path).convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
         return torch.from_numpy(np.array(image)).permute(2, 0, 1)[None, None] / 255
 
 
 def coco(folder: Path, count: int) -> list[Photo]:
     """`count` photographs of the COCO subset, evenly taken; labels are category ids."""
-    index = json.loads((folder / "instances.json").read_text(encoding="utf-8"))
+    index = read_json(folder / "instances.json")
     things: dict[int, list[dict[str, object]]] = {}
     for annotation in index["annotations"]:
         if not annotation["iscrowd"]:
@@ -66,7 +68,7 @@ def horses(folder: Path, count: int) -> list[Photo]:
 
 def _mask(path: Path, only: int | None = None) -> Tensor:
     # Not converted: a palette image's values are its indices.
-    values = np.array(Image.open(path).resize((MASK_SIDE, MASK_SIDE), Image.Resampling.NEAREST))
+    values = np.array(opened(path).resize((MASK_SIDE, MASK_SIDE), Image.Resampling.NEAREST))
     return torch.from_numpy(values > 127 if only is None else values == only)
 
 

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor
 
-from experiments.probe_photos import MASK_SIDE, Photo
-from experiments.ridge import FOLDS, Judgements, Moments, Probe, held_out_score
+from experiments.probing.photos import MASK_SIDE, Photo
+from experiments.probing.ridge import FOLDS, Judgements, Moments, Probe, held_out_score
 from locater.model.visual.encoder import VisualEncoder
 from locater.records import VisualFeatures
 

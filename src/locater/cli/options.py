@@ -1,0 +1,16 @@
+"""Options and arguments that several commands have, each said once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_CHECKPOINT = "A folder, a shipped name or a hub name."
+
+CheckpointArgument = Annotated[str, typer.Argument(help=_CHECKPOINT)]
+CheckpointOption = Annotated[str, typer.Option(help=_CHECKPOINT)]
+DeviceOption = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")]
+PrecisionOption = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
+PresetArgument = Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")]
+SplitOption = Annotated[str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")]
+VideosOption = Annotated[Path | None, typer.Option(help="A file that lists the videos that count, one per line.")]

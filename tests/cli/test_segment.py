@@ -1,0 +1,90 @@
+"""`locater segment`: what it writes."""
+
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+from pycocotools.coco import COCO
+
+from locater.video.overlay import DAVIS_PALETTE
+from tests.support.command_line.clips import ALL_FORMATS, DOG, FRAMES, HEIGHT, OTHER, WIDTH
+from tests.support.command_line.running import Run, run_process
+
+
+def test_segment_writes_every_format(checkpoint: Path, video: Path, tmp_path: Path) -> None:
+    """One real run, two expressions; by default the results go beside the caller, named after the video."""
+    ran = run_process("segment", video, DOG, OTHER, "--checkpoint", checkpoint, "--format", ALL_FORMATS, cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"{FRAMES} frames segmented into clip.masks: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["clip.masks"]
+    folder = tmp_path / "clip.masks"
+    assert sorted(path.name for path in folder.iterdir()) == ["contact_sheet.png", "masks", "masks.json", "overlay.mp4"]
+
+    with av.open(str(folder / "overlay.mp4")) as container:
+        assert container.streams.video[0].codec_context.name == "h264"
+        assert [(f.width, f.height, f.format.name) for f in container.decode(video=0)] == [
+            (WIDTH, HEIGHT, "yuv420p")
+        ] * FRAMES
+
+    coco = COCO(str(folder / "masks.json"))
+    assert coco.getImgIds() == list(range(FRAMES))
+    assert [category["name"] for category in coco.loadCats(coco.getCatIds())] == [DOG, OTHER]
+    pictures = sorted((folder / "masks").iterdir())
+    assert [path.name for path in pictures] == [f"{index:05d}.png" for index in range(FRAMES)]
+    for index, path in enumerate(pictures):
+        with Image.open(path) as image:
+            assert (image.mode, image.size) == ("P", (WIDTH, HEIGHT))
+            palette = image.getpalette()
+            assert palette and palette == DAVIS_PALETTE.reshape(-1).tolist()[: len(palette)]
+            numbers = np.asarray(image)
+        covered = np.zeros((HEIGHT, WIDTH), dtype=bool)
+        for annotation in coco.loadAnns(coco.getAnnIds(imgIds=index)):
+            covered |= coco.annToMask(annotation).astype(bool)
+        np.testing.assert_array_equal(numbers > 0, covered)
+        assert numbers.max() <= 2
+
+    with Image.open(folder / "contact_sheet.png") as image:
+        image.verify()
+
+
+def test_a_long_and_a_foreign_sentence_are_read_as_far_as_they_go(
+    run: Run, checkpoint: Path, video: Path, tmp_path: Path
+) -> None:
+    ran = run(
+        *("segment", video, "the dog " * 2500, "der Hund\nlinks 左边的狗", "--checkpoint", checkpoint),
+        *("--format", "rle", "--out", tmp_path / "out"),
+    )
+    assert ran.code == 0
+    warned = ran.err.splitlines()
+    assert len(warned) == 2 and all(line.startswith("Warning: ") for line in warned), ran.err
+    assert "only the first 20 words are read, 4980 more are not" in warned[0]
+    assert "not understood" in warned[1] and "der, Hund, links, 左边的狗" in warned[1]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["masks.json"]
+
+
+def test_a_folder_of_pictures_live_with_progress_on_a_terminal(
+    run: Run, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pictures").mkdir()
+    for index in range(3):
+        Image.new("RGB", (33, 17), (80 * index, 10, 10)).save(tmp_path / "pictures" / f"{index}.png")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any stream for a terminal
+    ran = run("segment", "pictures", DOG, "--checkpoint", checkpoint, "--format", "png", "--live", "--device", "cpu")
+    assert ran.code == 0
+    assert "3/3" in ran.err and "segmenting" in ran.err
+    assert len(list((tmp_path / "pictures.masks" / "masks").iterdir())) == 3
+
+
+def test_results_replace_older_ones_and_spare_the_rest(run: Run, checkpoint: Path, video: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "masks").mkdir(parents=True)
+    (out / "masks" / "99999.png").write_text("old")
+    (out / "notes.txt").write_text("mine")
+    options = ("--checkpoint", checkpoint, "--out", out, "--format", "png", "--precision", "bfloat16")
+    assert run("segment", video, DOG, *options).code == 0
+    assert sorted(path.name for path in out.iterdir()) == ["masks", "notes.txt"]
+    assert len(list((out / "masks").iterdir())) == FRAMES
+    assert (out / "notes.txt").read_text() == "mine"

@@ -1,0 +1,67 @@
+"""What starts without torch, and the commands about networks."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from locater.config import preset
+from locater.presets import preset_names
+from tests.support.command_line.clips import FRAMES, HEIGHT, WIDTH
+from tests.support.command_line.running import Run, run_process
+
+
+def test_help_is_instant_and_imports_no_torch() -> None:
+    def seconds() -> float:
+        begin = time.perf_counter()
+        done = subprocess.run([sys.executable, "-m", "locater", "--help"], capture_output=True, text=True, check=True)
+        assert "segment" in done.stdout and "presets" in done.stdout
+        return time.perf_counter() - begin
+
+    assert min(seconds() for _ in range(3)) < 0.5
+    traced = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "locater", "--help"], capture_output=True, text=True, check=True
+    )
+    imported = {line.rsplit("|", 1)[-1].strip() for line in traced.stderr.splitlines()}
+    assert "locater.cli" in imported
+    assert not imported & {"torch", "transformers", "numpy", "av", "locater.inference"}
+
+
+@pytest.mark.parametrize("name", ["segment", "info", "presets", "init", "train"])
+def test_every_command_explains_itself(run: Run, name: str) -> None:
+    ran = run(name, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert "Usage" in ran.out
+
+
+def test_presets_are_listed_and_printed_whole(run: Run) -> None:
+    listed = run_process("presets")
+    assert (listed.code, listed.err) == (0, "")
+    assert [line.split()[0] for line in listed.out.splitlines()] == preset_names()
+    printed = run("presets", "paper")
+    assert (printed.code, printed.err) == (0, "")
+    assert yaml.safe_load(printed.out) == json.loads(preset("paper").model_dump_json())
+    assert run("presets", "papier").error.startswith(
+        "Error: There is no preset 'papier'; the presets are default, paper,"
+    )
+
+
+def test_init_then_info(run: Run, video: Path, tmp_path: Path) -> None:
+    made = run_process("init", "tiny", "--out", tmp_path / "new" / "tiny")
+    assert (made.code, made.err) == (0, "")
+    assert str(tmp_path / "new" / "tiny") in made.out
+    assert sorted(path.name for path in (tmp_path / "new" / "tiny").iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+    ]
+    about = run("info", tmp_path / "new" / "tiny")
+    assert (about.code, about.err) == (0, "")
+    assert "million" in about.out and "64 x 64 in 8 x 8 patches" in about.out
+    about = run("info", video)
+    assert (about.code, about.err) == (0, "")
+    assert "clip.mp4" in about.out and f"{WIDTH} x {HEIGHT}" in about.out and str(FRAMES) in about.out
