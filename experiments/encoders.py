@@ -26,6 +26,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -67,19 +68,20 @@ def tiny_vit() -> VisualEncoder:
     return TinyViT(width=WIDTH, deep=True)
 
 
+dinov2_small = partial(
+    VisionTransformer,
+    patch_size=14,
+    inner_width=384,
+    depth=12,
+    heads=6,
+    layer_scale=True,
+    pixels=IMAGENET_STATISTICS,
+)
+
+
 def dinov2() -> VisualEncoder:
     """DINOv2 ViT-S/14; its early maps are our own stem's, which is not pretrained."""
-    return VisionTransformer(
-        image_size=518,
-        patch_size=14,
-        inner_width=384,
-        depth=12,
-        heads=6,
-        width=WIDTH,
-        layer_scale=True,
-        pixels=IMAGENET_STATISTICS,
-        early_stem=EarlyStem(14),
-    )
+    return dinov2_small(image_size=518, width=WIDTH, early_stem=EarlyStem(14))
 
 
 @dataclass(frozen=True)

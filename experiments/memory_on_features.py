@@ -24,11 +24,11 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from experiments.machine import machine
+from locater.compute.upsample import upsample
 from locater.config import TrainingConfig, parse_training
 from locater.model.build import assemble
 from locater.model.checkpoint import from_pretrained
 from locater.model.locater import Locater
-from locater.model.upsample import upsample
 from locater.training.data.features import FeatureBatch, FeatureCache, features_of
 from locater.training.data.sources import open_data
 from locater.training.data.world import WorldData

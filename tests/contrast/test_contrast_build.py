@@ -27,9 +27,9 @@ from locater.records import Dataset, Sample
 from locater.text.roles import SentenceRoles
 from locater.video.reader import open_source
 from tests.support import made_benchmarks
+from tests.support.datasets.making_datasets import make_folder
+from tests.support.datasets.making_davis import make_davis
 from tests.support.making_contrasts import LABELER, FakeLabeler, make_contrasting_a2d, make_odd_folder, tree
-from tests.support.making_datasets import make_folder
-from tests.support.making_davis import make_davis
 
 PAIR = "two_0__one_0"  # a brown dog is running / walking on the grass
 

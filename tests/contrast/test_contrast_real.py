@@ -10,7 +10,7 @@ from locater.contrast.statistics import count_joined, count_several, count_sourc
 from locater.datasets.catalog import open_dataset
 from locater.errors import LocaterError
 from locater.text.roles import open_labeler
-from tests.support.making_datasets import real_data
+from tests.support.datasets.making_datasets import real_data
 
 
 @pytest.fixture(scope="module")

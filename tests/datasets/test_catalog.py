@@ -10,8 +10,8 @@ from locater.errors import LocaterError
 from locater.evaluation.run.evaluators import EVALUATORS
 from locater.training.data.sources import DRAWN
 from tests.support.composed_sources import small_pack
-from tests.support.making_datasets import make_folder
-from tests.support.making_davis import make_davis
+from tests.support.datasets.making_datasets import make_folder
+from tests.support.datasets.making_davis import make_davis
 
 
 def test_one_spelling_and_the_old_one_name_the_same(tmp_path: Path) -> None:

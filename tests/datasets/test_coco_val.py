@@ -10,8 +10,8 @@ from locater.datasets.coco_val import ABSENT_KINDS, FAMILIES, KINDS, CocoVal
 from locater.datasets.reading.problems import sample_problems
 from locater.errors import LocaterError
 from locater.records import Mask, SampleInfo
-from tests.support.making_datasets import real_data
-from tests.support.making_stills import Thing, box_mask, make_stills
+from tests.support.datasets.making_datasets import real_data
+from tests.support.datasets.making_stills import Thing, box_mask, make_stills
 
 FAMILY_OF = {name: family for family, names in FAMILIES.items() for name in names}
 

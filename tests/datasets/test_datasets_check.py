@@ -15,7 +15,7 @@ from locater.cli import app as cli
 from locater.datasets.catalog import open_dataset
 from locater.datasets.inspect.check import CheckReport, check_dataset
 from locater.datasets.inspect.sheet import contact_sheet
-from tests.support.making_datasets import (
+from tests.support.datasets.making_datasets import (
     HEIGHT,
     WIDTH,
     Truth,

@@ -20,8 +20,8 @@ from locater.errors import LocaterError
 from locater.io import rle
 from locater.io.extras import data_library
 from locater.records import SampleInfo
-from tests.support.layouts import LAYOUTS
-from tests.support.making_datasets import (
+from tests.support.datasets.layouts import LAYOUTS
+from tests.support.datasets.making_datasets import (
     HEIGHT,
     WIDTH,
     Truth,

@@ -5,7 +5,7 @@ import pytest
 from locater.datasets.a2d import read_missed_videos, read_sentences
 from locater.datasets.catalog import open_dataset
 from locater.errors import LocaterError
-from tests.support.making_datasets import real_data
+from tests.support.datasets.making_datasets import real_data
 
 
 def test_a2d_sentences_and_videos() -> None:

@@ -11,8 +11,8 @@ from locater.datasets.davis import KINDS, DavisSentences, described_sequences
 from locater.datasets.inspect.check import check_dataset
 from locater.errors import LocaterError
 from locater.text.words import split_words
-from tests.support.making_datasets import real_data
-from tests.support.making_davis import FRAMES, make_davis, true_mask
+from tests.support.datasets.making_datasets import real_data
+from tests.support.datasets.making_davis import FRAMES, make_davis, true_mask
 
 
 def test_every_sequence_has_three_sentences_of_its_own() -> None:

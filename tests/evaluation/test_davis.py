@@ -12,7 +12,7 @@ from locater.errors import LocaterError
 from locater.evaluation.external.score import score
 from locater.evaluation.external.submission import palette_png
 from locater.evaluation.run.answering import compete
-from tests.support.making_datasets import real_data
+from tests.support.datasets.making_datasets import real_data
 
 Numbers = npt.NDArray[np.uint8]
 

@@ -9,8 +9,8 @@ from locater.datasets.catalog import Source
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
-from tests.support.layouts import LAYOUTS
-from tests.support.making_datasets import Truth
+from tests.support.datasets.layouts import LAYOUTS
+from tests.support.datasets.making_datasets import Truth
 
 ONE_SPLIT_EACH = list({name: (name, split, make) for name, split, make in reversed(LAYOUTS)}.values())
 

@@ -13,9 +13,9 @@ from locater.evaluation.metrics.packed_masks import PackedMask, compare
 from locater.evaluation.metrics.sample_score import FrameScore, SampleScore
 from locater.evaluation.metrics.summary import summarise
 from locater.records import Mask, SampleInfo
+from tests.support.datasets.making_datasets import real_data
+from tests.support.datasets.making_davis import make_davis
 from tests.support.evaluation_command import run, tiny_checkpoint
-from tests.support.making_datasets import real_data
-from tests.support.making_davis import make_davis
 
 STEADY = Flicker(0.0, 0.0)
 Wrong = Callable[[Mask], Mask]

@@ -12,7 +12,7 @@ from locater.datasets.coco import read_coco
 from locater.datasets.coco_val import FAMILIES
 from locater.datasets.reading.picture_sequence import PictureSequence
 from locater.inference.segmenter import Segmenter
-from tests.support.making_datasets import real_data
+from tests.support.datasets.making_datasets import real_data
 
 PHOTOGRAPHS = 32
 OTHERS = 3  # nouns asked beside its own, of each

@@ -14,7 +14,7 @@ from locater.evaluation.metrics.summary import Scores
 from locater.evaluation.run.answering import answer
 from locater.inference.segmenter import Segmenter
 from locater.records import FrameResult, FrameSource, Mask, Sample, SampleInfo, VideoState
-from tests.support.making_stills import Thing, make_stills
+from tests.support.datasets.making_stills import Thing, make_stills
 
 Rule = Callable[[CocoVal, Sample], Mask]
 PRESENT = ("noun", "phrase", "place", "crowd")

@@ -16,9 +16,9 @@ from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from locater.records import Frame, FrameResult, FrameSource, Mask, Pixels, SampleInfo, VideoState
+from tests.support.datasets.making_datasets import real_data
+from tests.support.datasets.making_davis import FRAMES, UNSEEN, colour_of, make_davis, things_in, true_mask
 from tests.support.evaluation_command import run
-from tests.support.making_datasets import real_data
-from tests.support.making_davis import FRAMES, UNSEEN, colour_of, make_davis, things_in, true_mask
 
 Answer = Callable[[Pixels, str], Mask]
 SEQUENCE_OF = {

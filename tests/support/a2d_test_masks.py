@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from pycocotools import mask as coco_mask
 
-from tests.support.making_datasets import real_data
+from tests.support.datasets.making_datasets import real_data
 
 Mask = npt.NDArray[np.bool_]
 

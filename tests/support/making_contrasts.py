@@ -11,7 +11,7 @@ from PIL import Image
 from locater.contrast.pairing import Described
 from locater.records import SampleInfo
 from locater.text.roles import Role, RolePhrase, SentenceRoles
-from tests.support.making_datasets import blob, write_binary, write_h5, write_lines, write_video
+from tests.support.datasets.making_datasets import blob, write_binary, write_h5, write_lines, write_video
 
 LABELER = "tests.support.making_contrasts:FakeLabeler"
 _SENTENCE = re.compile(r"(?:(?:the|an|a) )?(.+?) (?:is )?(\w+)ing(?: (in|on|behind) the (.+))?")

@@ -16,7 +16,7 @@ from locater.cli import app as cli
 from locater.datasets.a2d import read_sentences
 from locater.errors import LocaterError
 from locater.text.roles import Role, RoleLabeler, RolePhrase, SentenceRoles, open_labeler
-from tests.support.making_datasets import real_data
+from tests.support.datasets.making_datasets import real_data
 
 PAPERS = "A boy is skiing on the snow and suddenly falling to the ground."
 LABELS = Path(__file__).with_name("a2d_roles.csv")

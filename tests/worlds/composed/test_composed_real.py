@@ -5,7 +5,7 @@ from pathlib import Path
 
 from locater.worlds.composed import ComposedWorld, Limits, Sources, compose
 from locater.worlds.seeds import KINDS, video_seed
-from tests.support.making_datasets import real_data
+from tests.support.datasets.making_datasets import real_data
 from tests.support.worlds.well_asked import is_well_asked
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from locater.records import Mask
-from tests.support.making_datasets import HEIGHT, WIDTH, empty, runs_of, write_json, write_pictures
+from tests.support.datasets.making_datasets import HEIGHT, WIDTH, empty, runs_of, write_json, write_pictures
 
 Box = tuple[int, int, int, int]  # x, y, width, height
 

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from locater.model.upsample import upsample
+from locater.compute.upsample import upsample
 
 sides = st.integers(1, 9)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support import making_datasets as made
+from tests.support.datasets import making_datasets as made
 
 LAYOUTS: list[tuple[str, str | None, Callable[[Path], made.Truth]]] = [
     ("a2d-sentences", "test", made.make_a2d),

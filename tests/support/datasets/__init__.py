@@ -1,0 +1,1 @@
+"""The datasets' official layouts, made small."""
