@@ -1,13 +1,19 @@
 """The command `locater bench NAME`: measurements of speed and memory."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from locater.cli.options import DeviceOption
 from locater.cli.terminal import one_line
 from locater.errors import LocaterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from locater.bench.harness.report import Report
+    from locater.bench.harness.request import BenchRequest
 
 
 def bench(
@@ -47,6 +53,13 @@ def bench(
         is_quick=quick,
         is_compiled=compile,
     )
+    _measure(benchmarks, request, out)
+
+
+def _measure(
+    benchmarks: "Sequence[tuple[str, Callable[[BenchRequest], Report]]]", request: "BenchRequest", out: Path
+) -> None:
+    """Run and save each; one that stops does not keep the others from being measured."""
     failures: list[LocaterError] = []
     for each, run in benchmarks:
         try:
