@@ -42,7 +42,7 @@ class WordTable:
     @classmethod
     def load(cls, path: str | Path) -> "WordTable":
         """The table that `save` wrote."""
-        make = "make one with python -m tools.make_table"
+        make = "make one with python -m tools.make_table, in a clone of the repository"
         if not Path(path).is_file():
             raise LocaterError(f"There is no word table {path}; {make}.")
         try:

@@ -60,7 +60,7 @@ def _resolve(name: str) -> Path:
     if path.suffix in PICKLE_SUFFIXES or (path.is_file() and path.suffix != ".safetensors"):
         raise LocaterError(
             f"{name} is not a .safetensors file; convert it with "
-            f"python -m tools.convert {path.name} {path.stem}.safetensors."
+            f"python -m tools.convert {path.name} {path.stem}.safetensors, in a clone of the repository."
         )
     if path.suffix == ".safetensors":
         if not path.is_file():
