@@ -4,9 +4,9 @@ A pickle runs code through the classes and functions it names; this reader admit
 texts and numbers come through.
 """
 
+import argparse
 import json
 import pickle
-import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -44,9 +44,11 @@ def convert(path: Path) -> Path:
 
 def main() -> None:
     """Convert each file named on the command line."""
-    for argument in sys.argv[1:]:
+    parser = argparse.ArgumentParser(prog="python -m tools.plain_pickle", description=__doc__.split(":")[0])
+    parser.add_argument("pickles", metavar="FILE", type=Path, nargs="+", help="the JSON is written beside each")
+    for path in parser.parse_args().pickles:
         try:
-            print(convert(Path(argument)))
+            print(convert(path))
         except LocaterError as error:
             raise SystemExit(f"Error: {error}") from None
 
