@@ -128,7 +128,7 @@ def test_davis_has_it_for_each_sequence_and_in_the_mean(
     make_davis(tmp_path / "davis")
     checkpoint = tiny_checkpoint(tmp_path / "checkpoint")
     words = ["evaluate", checkpoint, "davis", tmp_path / "davis", "--out", tmp_path / "run", "--device", "cpu"]
-    code, out, _ = run(monkeypatch, capfd, *words, "--limit", 12, "--failures", 0)
+    code, out, _ = run(monkeypatch, capfd, *words, "--limit", 14, "--failures", 0)
     assert code == 0 and "## By sequence" in out and "flicker (lower is better)" in out
     found = json.loads((tmp_path / "run" / "results.json").read_text())
     each = [row["flicker"] for row in found["sequences"].values()]

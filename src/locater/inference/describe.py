@@ -25,7 +25,7 @@ def checkpoint_facts(target: str) -> list[tuple[str, str]]:
             f"one frame in {config.memory.interval} for the global ones",
         ),
         ("decoder", f"{config.decoder.query} query, {config.decoder.readout}, {config.decoder.upsampling}"),
-        ("state of a video", f"{state.nbytes / 1e6:.2f} MB an expression, whatever its length"),
+        ("state of a video", f"{state.nbytes / 1e6:.2f} MB per expression, whatever its length"),
     ]
 
 
