@@ -10,18 +10,20 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from locater.compute.int8 import dequantize_int8, quantize_int8
-from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, parse_config
+from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, VectorsConfig, parse_config
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_entries
 from locater.io.text_files import read_json
 from locater.model.build import assemble, empty_text
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder
+from locater.model.word_embedding import rows_in_table
 from locater.presets import preset_names
+from locater.text.table import unpack_words
 from locater.text.words import Vocabulary
 
 _ROWS_OF_WORDS = {"text.embedding.weight", "text.embedding.learned.weight"}
-_PLACES_OF_WORDS = {"text.embedding.trained_rows"}
+_LETTERS, _PLACES_OF_WORDS = "text.embedding.letters", "text.embedding.trained_rows"
 _FIRST_WORD = Vocabulary.UNKNOWN + 1
 # What the first checkpoints call things; the weights that ship have these names.
 _OLD_MEMORY_SETTINGS = {"digest": "read_mlp", "doings": "motion_targets"}
@@ -104,6 +106,15 @@ def trained_words(folder: Path) -> tuple[str, ...]:
     return _trained_words(_config(folder))
 
 
+def with_table_of(config: ModelConfig, folder: Path) -> ModelConfig:
+    """The config with room for a checkpoint's word table, where it names no other."""
+    before = _config(folder).text
+    if isinstance(config.text, VectorsConfig) and isinstance(before, VectorsConfig) and config.text.table is None:
+        sizes = {name: getattr(before, name) for name in ("words", "vector_width", "letters")}
+        return config.model_copy(update={"text": config.text.model_copy(update=sizes)})
+    return config
+
+
 def _tensors_for(model: Locater, folder: Path) -> dict[str, Tensor]:
     """A checkpoint's tensors, the rows of words as `model` numbers them."""
     tensors = _tensors(folder / WEIGHTS)
@@ -117,7 +128,8 @@ def _tensors_for(model: Locater, folder: Path) -> dict[str, Tensor]:
             rows[:_FIRST_WORD] = tensors[name][:_FIRST_WORD]
             rows[known] = tensors[name][[places[words[place - _FIRST_WORD]] for place in known]].to(rows.dtype)
             tensors[name] = rows
-        tensors |= {name: own[name] for name in _PLACES_OF_WORDS & own.keys()}
+        if _LETTERS in tensors:
+            tensors[_PLACES_OF_WORDS] = rows_in_table(unpack_words(tensors[_LETTERS]), words)
     return tensors
 
 

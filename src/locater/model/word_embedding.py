@@ -1,5 +1,7 @@
 """From word numbers to vectors, before any context: learned from the training text, or pretrained."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -67,9 +69,7 @@ class PretrainedEmbedding(nn.Module):
             self.codes[1:].copy_(table.codes)
             self.scales[1:].copy_(table.scales)
             self.letters.copy_(pack_words(table.words))
-            listed = ForgivingVocabulary(table.words, ())
-            rows = [max(listed.nearest(word) - 1, 0) for word in self.trained.words]
-            self.trained_rows[2:].copy_(torch.tensor(rows, dtype=torch.int32))
+            self.trained_rows.copy_(rows_in_table(table.words, self.trained.words))
         self.read_words()
 
     def read_words(self) -> None:
@@ -129,6 +129,13 @@ class PretrainedEmbedding(nn.Module):
 
     def _vectors(self, row: Tensor) -> Tensor:
         return look_up(self.codes, row) * look_up(self.scales, row).unsqueeze(-1)
+
+
+def rows_in_table(listed: Sequence[str], trained: Sequence[str]) -> Tensor:
+    """`PretrainedEmbedding.trained_rows` (2 + V,) of trained words in a table of listed ones; 0 where it has none."""
+    vocabulary = ForgivingVocabulary(tuple(listed), ())
+    rows = [max(vocabulary.nearest(word) - 1, 0) for word in trained]
+    return torch.tensor([0, 0, *rows], dtype=torch.int32)
 
 
 def look_up(rows: Tensor, numbers: Tensor) -> Tensor:

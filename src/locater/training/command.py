@@ -9,7 +9,7 @@ from accelerate import PartialState
 from locater.config import LSTMConfig, ModelConfig, TrainingConfig, parse_changes, preset
 from locater.errors import LocaterError
 from locater.model.build import build
-from locater.model.checkpoint import find_checkpoint, load_to_go_on, load_what_fits, trained_words
+from locater.model.checkpoint import find_checkpoint, load_to_go_on, load_what_fits, trained_words, with_table_of
 from locater.text.words import Vocabulary
 from locater.training.average import write_average
 from locater.training.data.batches import TrainingData
@@ -96,8 +96,10 @@ def _with_words_of_all(config: ModelConfig, run: Run, data: str) -> ModelConfig:
     """The config with the words of every stage's data, each opened once: a stage's words must not fail a later one."""
     stages = {stage.data or data: stage for stage in reversed(run.stages) if isinstance(stage, TrainingConfig)}
     words = [word for stage in stages.values() for word in _opened(stage, config, data).words()]
-    known = () if run.given is None else trained_words(run.given)  # what the start has learned stays known
-    return with_vocabulary(config, [*known, *words])
+    if run.given is not None:  # what it has learned stays known
+        config = with_table_of(config, run.given)
+        words = [*trained_words(run.given), *words]
+    return with_vocabulary(config, words)
 
 
 def _opened(stage: TrainingConfig, config: ModelConfig, data: str) -> TrainingData:
