@@ -15,6 +15,7 @@ from locater.config import preset
 from locater.inference.segmenter import Segmenter
 from locater.model.build import build
 from locater.records import FrameResult, VideoState
+from locater.text.table import WordTable
 
 WORDS = ["a", "dog", "left", "on", "right", "the"]
 DOG, OTHER = "the dog on the left", "a dog on the right"
@@ -142,5 +143,30 @@ def test_evidence_that_nobody_asks_for_changes_nothing(video: npt.NDArray[np.uin
     plain = made({}, has_head=False)
     ours, theirs = (
         softs(plain.segment(video, DOG, soft=True, state=each)) for each in (state, replace(state, evidence=None))
+    )
+    assert np.array_equal(ours, theirs)
+
+
+def test_evidence_and_meanings_are_not_mistaken_for_each_other(video: npt.NDArray[np.uint8], tmp_path: Path) -> None:
+    """Of a network that recognises as well, both travel with a chunk, and either may be missing from a state."""
+    torch.manual_seed(0)
+    WordTable.of_vectors(("the", "dog", "left"), torch.randn(3, 12)).save(tmp_path / "words.safetensors")
+    text = {"kind": "vectors", "max_words": 5, "embedding_width": 8, "table": str(tmp_path / "words.safetensors")}
+    settings = {"text": text, "visual": {"kind": "efficientnet_lite", "deep": True, "recognises": True}}
+
+    def recognising(has_head: bool) -> Segmenter:
+        model = build(preset("tiny", {**settings, "decoder": {"presence": has_head}}), seed=0)
+        assert model.recognition is not None
+        return Segmenter(model, "cpu")
+
+    headed, plain = recognising(True), recognising(False)
+    with_evidence, without = (next(each.segment(video, "the dog", mode="live")).state for each in (headed, plain))
+    assert with_evidence.evidence is not None and without.evidence is None
+    empty = replace(without, evidence=torch.zeros_like(with_evidence.evidence))
+    ours, theirs = (softs(headed.segment(video, "the dog", soft=True, state=each)) for each in (without, empty))
+    assert np.array_equal(ours, theirs)
+    forgotten = replace(with_evidence, evidence=None)
+    ours, theirs = (
+        softs(plain.segment(video, "the dog", soft=True, state=each)) for each in (with_evidence, forgotten)
     )
     assert np.array_equal(ours, theirs)
