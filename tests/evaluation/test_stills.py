@@ -1,5 +1,7 @@
 """Questions to single pictures, answered by rule through the real scoring: each fault shows in its own figure."""
 
+import csv
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
@@ -8,13 +10,17 @@ import numpy as np
 import pytest
 import torch
 
+from locater.datasets.catalog import Source
 from locater.datasets.coco_val import CocoVal
 from locater.evaluation.metrics.stills import still_results
 from locater.evaluation.metrics.summary import Scores
 from locater.evaluation.run.answering import answer
+from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
+from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from locater.records import FrameResult, FrameSource, Mask, Sample, SampleInfo, VideoState
 from tests.support.datasets.making_stills import Thing, make_stills
+from tests.support.evaluation_command import run
 
 Rule = Callable[[CocoVal, Sample], Mask]
 PRESENT = ("noun", "phrase", "place", "crowd")
@@ -116,3 +122,47 @@ def test_another_of_the_class_is_not_the_one_meant(dataset: CocoVal, rule: Rule)
     for row in found.values():
         assert row["chosen_right"] == 0 and row["empty_share"] == 0
         assert row["miou"] == 0 if rule is another else 0.3 < (row["miou"] or 0) <= 0.5
+
+
+@pytest.mark.filterwarnings("ignore::locater.inference.segmenter.NotUnderstoodWarning")
+def test_the_command_reports_each_kind_and_scores_what_is_there_alone(
+    checkpoint: Path,
+    dataset: CocoVal,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = ["evaluate", checkpoint, "coco-val", dataset.root, "--out", tmp_path / "run", "--device", "cpu"]
+    code, out, err = run(monkeypatch, capfd, *words, "--failures", 0)
+    assert code == 0, err
+    assert "By kind of question" in out and "nothing: near kin of what is there" in out
+    found = json.loads((tmp_path / "run" / "results.json").read_text())
+    kinds = {kind: row["questions"] for kind, row in found["stills"].items()}
+    assert kinds == {"noun": 1, "phrase": 1, "place": 2, "crowd": 2, "absent_kin": 1, "absent_far": 1}
+    assert found["scores"]["samples"] == found["scores"]["frames"] == 6  # of the eight, those that mean something
+    rows = list(csv.DictReader((tmp_path / "run" / "per_sample.csv").open()))
+    overlap = {row["key"]: float(row["intersection"]) / float(row["union"] or 1) for row in rows}
+    present = [overlap[row["key"]] for row in rows if row["kind"] in PRESENT]
+    assert len(present) == 6 and found["scores"]["miou"] == pytest.approx(sum(present) / 6, abs=1e-5)
+    for kind in PRESENT:
+        own = [overlap[row["key"]] for row in rows if row["kind"] == kind]
+        assert found["stills"][kind]["miou"] == pytest.approx(sum(own) / len(own), abs=1e-5)
+
+
+def test_an_empty_answer_is_worth_nothing_overall(
+    checkpoint: Path, dataset: CocoVal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through the runner with a network that marks nothing: the absent are all right, and the score is none."""
+
+    def nothing(_: Segmenter, source: FrameSource, expressions: list[str], **__: object) -> Iterator[FrameResult]:
+        for frame in source.frames():
+            masks = np.zeros((len(expressions), *frame.pixels.shape[:2]), dtype=np.bool_)
+            state = VideoState(torch.zeros(1, 0, 1), torch.zeros(1, 0, 1), 1, True, tuple(expressions))
+            yield FrameResult(frame, masks, masks.astype(np.float32), (0.0,) * len(masks), ((),) * len(masks), state)
+
+    monkeypatch.setattr(Segmenter, "segment", nothing)
+    asked = EvaluateRequest(str(checkpoint), Source("coco-val", dataset.root), tmp_path / "run", failures=0)
+    found = evaluate(asked, Segmenter.from_pretrained(checkpoint, "cpu"), Place()).results
+    assert found is not None
+    assert found["scores"]["miou"] == found["scores"]["oiou"] == 0 and found["scores"]["samples"] == 6
+    assert found["stills"]["absent_kin"]["empty_share"] == found["stills"]["absent_far"]["empty_share"] == 1

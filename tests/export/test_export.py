@@ -27,6 +27,8 @@ from locater.model.checkpoint import save_pretrained
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder
 from locater.text.table import WordTable
+from locater.video.reader import open_source
+from locater.video.transforms import frame_times, frames_to_tensor, resize_soft
 
 SENTENCES = ["the dog on the left", "A big dog, unheard-of"]
 DOCUMENT = Path(__file__).parents[2] / "docs" / "export.md"
@@ -113,10 +115,21 @@ def assert_same_masks(
         assert np.array_equal((soft > 0.5)[is_clear], result.masks[is_clear])
 
 
-@torch.no_grad()
-def test_the_graphs_one_after_another_are_the_network() -> None:
-    """Before any tracing: what is exported computes the masks that training and inference compute."""
-    model = small({}).eval()
+def doubting(model: Locater) -> Locater:
+    """The network with a head whose answers differ from frame to frame and bound some of the masks."""
+    assert model.presence is not None
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.presence.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+        last = model.presence.head[-1]
+        assert isinstance(last, torch.nn.Linear)
+        last.weight.mul_(0.3)
+        last.bias.fill_(-1.0)
+    return model
+
+
+def assert_graphs_are_the_network(model: Locater) -> None:
     graphs = {graph.name: graph for graph in graphs_of(model)}
 
     def run(name: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -134,15 +147,29 @@ def test_the_graphs_one_after_another_are_the_network() -> None:
         | {name: maps[[t]] for name, maps in seen.items() if name.startswith("early_")}
         for t in range(4)
     ]
-    global_cells, local_cells = model.memory.initial_state(len(SENTENCES))
+    state = dict(zip(("global_cells", "local_cells"), model.memory.initial_state(len(SENTENCES)), strict=True))
+    if model.presence is not None:
+        state["evidence"] = model.presence.no_evidence(len(SENTENCES))
     for shot in shots[::2]:
-        global_cells = run("write_global", {**shot, "global_cells": global_cells})["global_cells_after"]
+        state["global_cells"] = run("write_global", {**shot, **state})["global_cells_after"]
     expected = model(frames, times, frames[:, ::2], times[:, ::2], tokens)
     for t, shot in enumerate(shots):
-        found = run("step", {**shot, **words, "global_cells": global_cells, "local_cells": local_cells})
-        local_cells = found["local_cells_after"]
+        found = run("step", {**shot, **words, **state})
+        state |= {name: found[f"{name}_after"] for name in state if f"{name}_after" in found}
         torch.testing.assert_close(found["logits"], expected.logits[:, t], rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(found["word_attention"], expected.word_attention[:, t], rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_the_graphs_one_after_another_are_the_network() -> None:
+    """Before any tracing: what is exported computes the masks that training and inference compute."""
+    assert_graphs_are_the_network(small({}).eval())
+
+
+@pytest.mark.parametrize("memory", [{}, {"local_ratio": 0.0}], ids=str)
+@torch.no_grad()
+def test_the_graphs_one_after_another_are_the_network_with_a_presence_head(memory: dict[str, Any]) -> None:
+    assert_graphs_are_the_network(doubting(small({"decoder": {"presence": True}, "memory": memory})).eval())
 
 
 @pytest.mark.slow
@@ -171,6 +198,34 @@ def test_every_kind_of_network_is_exported(
     assert report.largest_difference < 1e-4
     assert ("write_global.onnx" in report.file_bytes) == bool(model.config.global_cells)
     assert_same_masks(model, tmp_path / "exported", video, shown_loop, SENTENCES)
+
+
+@pytest.mark.slow
+def test_a_presence_head_is_exported(tmp_path: Path, video: npt.NDArray[np.uint8]) -> None:
+    model = doubting(small({"decoder": {"presence": True}}))
+    report = exporting.export(model, tmp_path / "exported")
+    assert report.largest_difference < 1e-4
+    exported = ExportedModel(tmp_path / "exported")
+    assert exported.initial_state(2)["evidence"].shape == (2, 17)
+    frames = list(open_source(video, 10).frames())
+    times = frame_times(frames, 0.5)
+    shots = frames_to_tensor([frame.pixels for frame in frames], (32, 32))
+    tokens = model.read(SENTENCES)
+    words = exported.read(tokens.numbers.numpy(), tokens.word_of_token.numpy())
+    theirs = exported.logits(shots.numpy(), times.numpy(), words, 3, range(0, 5, 2))
+    ours = Segmenter(model, "cpu").segment(video, SENTENCES, soft=True, frames_per_second=10)
+    for result, logits in zip(ours, theirs, strict=True):
+        soft = resize_soft(torch.from_numpy(logits).sigmoid(), *video.shape[1:3])
+        assert result.soft_masks is not None
+        np.testing.assert_allclose(soft.numpy(), result.soft_masks, atol=1e-4)
+    plain = model.eval()
+    plain.presence = None
+    ungated = next(Segmenter(plain, "cpu").segment(video, SENTENCES, soft=True, frames_per_second=10)).soft_masks
+    gated = next(
+        Segmenter(doubting(small({"decoder": {"presence": True}})), "cpu").segment(video, SENTENCES, soft=True)
+    )
+    assert gated.soft_masks is not None and ungated is not None
+    assert np.abs(gated.soft_masks - ungated).max() > 0.01  # or the head would not matter above
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from locater.config import preset
 from locater.errors import LocaterError
 from locater.model.build import build
-from locater.model.checkpoint import from_pretrained, save_pretrained
+from locater.model.checkpoint import from_pretrained, load_to_go_on, load_what_fits, save_pretrained, trained_words
 
 
 @pytest.fixture
@@ -86,6 +86,66 @@ def test_a_broken_or_misspelt_config_is_one_sentence(folder: Path) -> None:
 def test_names_that_lead_nowhere_say_what_to_do(name: str, told: str) -> None:
     with pytest.raises(LocaterError, match=told):
         from_pretrained(name)
+
+
+def test_the_names_of_the_first_checkpoints_are_still_read(tmp_path: Path) -> None:
+    """With the names that the shipped weights have: `memory.digest` and `doings`, in the settings and the tensors."""
+    memory = {"read_mlp": True, "motion_targets": 5}
+    model = build(preset("tiny", {"text": {"vocabulary": ["dog", "the"]}, "memory": memory}), seed=0)
+    save_pretrained(model, tmp_path / "c")
+    old = {"memory.read_mlp.": "memory.digest.", "motion_targets.": "doings."}
+    tensors = load_file(tmp_path / "c" / "model.safetensors")
+    for present, before in old.items():
+        named = [name for name in tensors if name.startswith(present)]
+        assert named
+        for name in named:
+            tensors[before + name.removeprefix(present)] = tensors.pop(name)
+    save_file(tensors, tmp_path / "c" / "model.safetensors")
+    values = json.loads((tmp_path / "c" / "config.json").read_text())
+    values["memory"]["digest"] = values["memory"].pop("read_mlp")
+    values["memory"]["doings"] = values["memory"].pop("motion_targets")
+    (tmp_path / "c" / "config.json").write_text(json.dumps(values))
+    loaded = from_pretrained(tmp_path / "c")
+    assert loaded.config == model.config
+    own = model.state_dict()
+    assert own.keys() == loaded.state_dict().keys()
+    assert all(torch.equal(tensor, own[name]) for name, tensor in loaded.state_dict().items())
+
+
+@pytest.mark.parametrize("is_partial", [False, True])
+def test_words_of_both_keep_what_was_learned_for_them(folder: Path, is_partial: bool) -> None:
+    start = from_pretrained(folder).state_dict()["text.embedding.weight"]
+    assert trained_words(folder) == ("dog", "héron", "the")
+    changes: dict[str, object] = {"decoder": {"presence": True}} if is_partial else {}
+    for words in (("dog", "the", "zebra"), ("a", "dog", "the", "zebra")):  # as many as before, and more
+        model = build(preset("tiny", {"text": {"vocabulary": words}, **changes}), seed=1)
+        fresh = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        (load_what_fits if is_partial else load_to_go_on)(model, folder)
+        rows = model.state_dict()["text.embedding.weight"]
+        first = len(rows) - len(words)
+        assert torch.equal(rows[:first], start[:first])  # padding, and what stands for unknown words
+        for place, word in enumerate(words, start=first):
+            known = {"dog": 0, "the": 2}.get(word)
+            expected = fresh["text.embedding.weight"][place] if known is None else start[first + known]
+            assert torch.equal(rows[place], expected), word
+        for name, tensor in model.state_dict().items():
+            if name.startswith("presence."):
+                assert torch.equal(tensor, fresh[name])
+        stored = load_file(folder / "model.safetensors")
+        assert torch.equal(model.memory.local_start, stored["memory.local_start"])
+
+
+def test_a_network_with_a_head_needs_what_fits_of_one_without(folder: Path, tmp_path: Path) -> None:
+    words = {"text": {"vocabulary": ("dog", "héron", "the")}}
+    model = build(preset("tiny", {**words, "decoder": {"presence": True}}), seed=1)
+    with pytest.raises(LocaterError, match=r"missing presence\."):
+        load_to_go_on(model, folder)
+    load_what_fits(model, folder)
+    save_pretrained(model, tmp_path / "headed")
+    again = from_pretrained(tmp_path / "headed")
+    assert again.presence is not None and again.config.decoder.presence
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, again.state_dict()[name]), name
 
 
 def test_saving_over_an_older_checkpoint_replaces_it(folder: Path) -> None:

@@ -104,4 +104,20 @@ EVALUATION = (
         tests=("evaluation/test_davis.py::test_void_pixels_are_left_out_with_free_identities_as_in_the_toolkit",),
         why="DAVIS leaves them out in the unsupervised protocol.",
     ),
+    Mutant(
+        name="absent-stills-counted",
+        file="evaluation/report/stills.py",
+        old="[sample for sample in samples if sample.info.kind not in ABSENT_KINDS]",
+        new="list(samples)",
+        tests=("evaluation/test_stills.py::test_an_empty_answer_is_worth_nothing_overall",),
+        why="Who marks nothing would be praised for it.",
+    ),
+    Mutant(
+        name="stills-not-reported",
+        file="evaluation/run/evaluators.py",
+        old='    "coco-val": StillsEvaluator,\n',
+        new="",
+        tests=("evaluation/test_stills.py::test_the_command_reports_each_kind_and_scores_what_is_there_alone",),
+        why="COCO would be scored like any dataset, without its kinds of questions.",
+    ),
 )

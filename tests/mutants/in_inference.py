@@ -5,6 +5,8 @@ from tests.mutants.record import Mutant
 SEGMENTER = "inference/test_segmenter.py"
 EVERY_NTH = f"{SEGMENTER}::test_every_nth_frame_is_in_the_global_memory_and_no_other"
 
+EXPORTED_PRESENCE = "export/test_export.py::test_the_graphs_one_after_another_are_the_network_with_a_presence_head"
+
 INFERENCE = (
     Mutant(
         name="every-frame-in-the-global-memory",
@@ -129,9 +131,57 @@ INFERENCE = (
     Mutant(
         name="export-without-local-memory",
         file="export/graphs.py",
-        old="return (prediction.logits, prediction.word_attention, after.local_cells)",
-        new="return (prediction.logits, prediction.word_attention, state.local_cells.clone())",
+        old="tensor for name, tensor in after.tensors.items()",
+        new="given.get(name, tensor).clone() for name, tensor in after.tensors.items()",
         tests=("export/test_export.py::test_the_graphs_one_after_another_are_the_network",),
         why="An exported network would forget every frame.",
+    ),
+    Mutant(
+        name="evidence-forgotten-between-chunks",
+        file="inference/chunks.py",
+        old="evidence=next(evidence, None),",
+        new="",
+        tests=("inference/test_presence_segmenter.py::test_chunks_do_not_matter_nor_how_many_sentences_are_asked",),
+        why="Each chunk would be judged by the evidence of the first one's beginning.",
+    ),
+    Mutant(
+        name="masks-shown-without-presence",
+        file="inference/chunks.py",
+        old="[self.model.answer(prediction) for prediction in predictions]",
+        new="[prediction.logits for prediction in predictions]",
+        tests=("inference/test_presence_segmenter.py::test_masks_are_empty_where_the_head_says_no",),
+        why="People would see masks of what the network says is not there.",
+    ),
+    Mutant(
+        name="states-without-evidence-refused",
+        file="inference/chunks.py",
+        old="if self.model.presence is None:",
+        new="if state.evidence is None:",
+        tests=("inference/test_presence_segmenter.py::test_a_state_without_evidence_goes_on_under_a_head",),
+        why="A state saved before the head was there would end in a traceback.",
+    ),
+    Mutant(
+        name="evidence-not-loaded",
+        file="records.py",
+        old='evidence=file.get_tensor("evidence") if "evidence" in file.keys() else None,  # noqa: SIM118',
+        new="",
+        tests=("inference/test_presence_segmenter.py::test_a_saved_state_resumes_bit_for_bit",),
+        why="A resumed video would be judged anew.",
+    ),
+    Mutant(
+        name="exported-step-without-presence",
+        file="export/graphs.py",
+        old='"logits": self.model.answer(prediction),',
+        new='"logits": prediction.logits,',
+        tests=(EXPORTED_PRESENCE,),
+        why="An exported network would mark what the network itself leaves alone.",
+    ),
+    Mutant(
+        name="exported-evidence-stands-still",
+        file="export/graphs.py",
+        old='given.get("evidence"))',
+        new="self.model.presence and self.model.presence.no_evidence(len(values)))",
+        tests=(EXPORTED_PRESENCE,),
+        why="An exported network would judge each frame by itself.",
     ),
 )

@@ -1,5 +1,7 @@
 """The loss against its formula."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -76,3 +78,24 @@ def test_doings_are_asked_where_there_are_objects_alone() -> None:
     told[:, :, 1, 1] = 1.0
     assert motion_target_error(told, resting).item() == pytest.approx(0.25)  # who rests weighs as much as who does not
     assert motion_target_error(right, torch.zeros_like(truth)).item() == 0  # nobody there, nothing to say
+
+
+def test_presence_is_asked_of_the_whole_clip_in_annotated_frames() -> None:
+    torch.manual_seed(0)
+    presence = torch.randn(3, 3)
+    masks = torch.zeros(3, 3, 8, 8)
+    masks[0, 2, 3, 3] = 1  # seen in one frame: it is there in all of them
+    masks[1, 1, :4] = 1  # where nobody has annotated anything
+    is_annotated = torch.tensor([[True, False, True], [True, False, False], [True, True, True]])
+    prediction = replace(made(torch.randn(3, 3, 4, 4), None), presence=presence)
+    terms = clip_loss(prediction, batch(masks, is_annotated), 0.0, 0.0, 0.0, presence_weight=0.25)
+    is_there = torch.tensor([1.0, 0.0, 0.0])[:, None].expand(3, 3)
+    each = -(is_there * presence.sigmoid().log() + (1 - is_there) * (1 - presence.sigmoid()).log())
+    expected = each[is_annotated].mean()
+    torch.testing.assert_close(terms["presence"], expected)
+    torch.testing.assert_close(terms["loss"], terms["mask"] + 0.25 * expected)
+
+    without = clip_loss(prediction, batch(masks, is_annotated), 0.0, 0.0, 0.0, presence_weight=0.0)
+    assert "presence" not in without and torch.equal(without["loss"], terms["mask"])
+    silent = clip_loss(replace(prediction, presence=None), batch(masks, is_annotated), 0.0, 0.0, 0.0)
+    assert "presence" not in silent and torch.equal(silent["loss"], terms["mask"])

@@ -15,10 +15,12 @@ import torch
 from safetensors.torch import load_file
 
 from locater.errors import LocaterError
-from locater.model.checkpoint import from_pretrained
+from locater.model.checkpoint import from_pretrained, trained_words
 from locater.model.locater import ClipPrediction, Locater
 from locater.model.word_embedding import LearnedEmbedding
 from locater.training.command import train_preset
+from tests.support.command_line.running import run_main
+from tests.support.datasets.making_datasets import make_folder
 
 SETTINGS = {
     "image_size": 32,
@@ -172,3 +174,31 @@ def test_words_in_common_are_kept_when_the_text_is_another(tmp_path: Path) -> No
         assert torch.equal(new.weight[new.vocabulary.number(word)], old.weight[old.vocabulary.number(word)])
     assert torch.equal(new.weight[:2], old.weight[:2])
     assert torch.equal(after.fusion.steps[0].visual_type, before.fusion.steps[0].visual_type)  # type: ignore[index,union-attr]
+
+
+def test_a_start_keeps_its_words_beside_those_of_other_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    make_folder(tmp_path / "data")
+    settings = ["image_size=16", "training.steps=1", "training.batch_size=2", "training.clip_frames=2",
+                "training.global_frames=2", "training.validation_videos=0", "training.ema_decay=0.0"]  # fmt: skip
+
+    def train(data: str, out: str, *more: object, rate: float) -> dict[str, torch.Tensor]:
+        assignments = [part for each in (*settings, f"training.learning_rate={rate}") for part in ("--set", each)]
+        words = ["train", "tiny", "--data", data, "--out", tmp_path / out, "--workers", 0, *assignments, *more]
+        ran = run_main(monkeypatch, capfd, *words)
+        assert ran.code == 0, ran.err
+        folder = tmp_path / out / "checkpoint"
+        rows = from_pretrained(folder).state_dict()["text.embedding.weight"]
+        known = trained_words(folder)
+        assert len(known) == len(set(known))
+        return dict(zip(known, rows[len(rows) - len(known) :], strict=True))
+
+    data = f"folder:{tmp_path / 'data'}"
+    start = train("shapes", "start", rate=0.01)
+    afresh = train(data, "afresh", rate=0.0)
+    after = train(data, "after", "--start", tmp_path / "start" / "checkpoint", rate=0.0)
+    assert "circle" in start and "circle" not in afresh and "dog" in afresh and "dog" not in start
+    assert after.keys() == start.keys() | afresh.keys()
+    assert all(torch.equal(after[word], vector) for word, vector in start.items())
+    assert not torch.equal(after["dog"], after["circle"])

@@ -247,7 +247,7 @@ def _torch_logits(model: Locater, case: _Case) -> Iterator[Tensor]:
         some = slice(first, first + case.chunk)
         clip = model.fuse(model.visual(frames[:, some]), times[:, some], words)
         predictions, states = model.decode_clip(clip, words, state)
-        logits = torch.stack([prediction.logits for prediction in predictions], dim=1)
+        logits = torch.stack([model.answer(prediction) for prediction in predictions], dim=1)
         yield from model.refined(frames[:, some], logits).unbind(1)
         state = states[-1]
 

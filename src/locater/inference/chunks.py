@@ -90,11 +90,17 @@ class Chunks:
             state.global_cells,
             state.local_cells,
             *(() if words.meanings is None else (words.meanings,)),
-            *(() if state.evidence is None else (state.evidence,)),
+            *self._evidence(state),
         )
         if self._replays is None or not is_full:
             return self._computed(how, *tensors)
         return self._replays(how, *tensors)
+
+    def _evidence(self, state: VideoState) -> tuple[Tensor, ...]:
+        """The state's evidence where the network asks for any; a state of one that does not begins with none."""
+        if self.model.presence is None:
+            return ()
+        return (self.model.presence.no_evidence(len(state.local_cells)) if state.evidence is None else state.evidence,)
 
     def _computed(self, how: tuple[Plan, bool], *tensors: Tensor) -> tuple[Tensor, ...]:
         """The global cells; or logits, attention, the global cells of each span, and the rest of each frame's state."""

@@ -296,3 +296,25 @@ def centroid(mask: Mask) -> tuple[float, float]:
     ys, xs = np.nonzero(mask)
     assert len(xs)
     return float(xs.mean() + 0.5) / mask.shape[1], float(ys.mean() + 0.5) / mask.shape[0]
+
+
+def test_sentences_on_what_is_absent_name_near_kin_as_often_as_asked() -> None:
+    """Kin share a broader noun with something that is there, as a cat does with a dog; they must not be there."""
+    pack = small_pack()
+    broader = pack.nouns.broader
+
+    def kin_named(share: float) -> float:
+        sampler = SceneSampler(pack, share)
+        named = []
+        for number in range(60):
+            scene = sampler.scene(video_seed("train", "absent", number))
+            assert is_well_asked(scene) and scene.referent is None
+            looks = scene.description.looks
+            if looks.noun and not any(noun == looks.noun for noun in scene.objects.nouns):
+                near = {other for noun in scene.objects.nouns for other in broader.get(noun, ())}
+                named.append(bool(near & set(broader[looks.noun])))
+        assert len(named) > 15
+        return sum(named) / len(named)
+
+    never, always = kin_named(0.0), kin_named(1.0)
+    assert always > 0.9 > never + 0.2

@@ -1,0 +1,183 @@
+"""People by what they do: who is a surfer, who is not, and what may then be said to be absent."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import ImageDraw
+
+from locater.worlds.claims import Claim, Description, Looks, judge
+from locater.worlds.composed import Limits, Pack, Scene, SceneSampler, Sources, compose
+from locater.worlds.composed.pack.nouns import ROLES, SYNONYMS, Nouns
+from locater.worlds.composed.pack.photographs import Shown
+from locater.worlds.composed.pack.roles import HELD, RIDDEN, with_roles
+from locater.worlds.composed.scene.view import View, thing_actors
+from locater.worlds.motion import poses
+from locater.worlds.scene_objects import SceneObjects
+from locater.worlds.seeds import video_seed
+from tests.support.composed_sources import make_backgrounds, photograph, small_pack
+from tests.support.worlds.well_asked import is_well_asked
+
+Box = tuple[float, float, float, float]
+CLASSES = ("person", "surfboard", "skis", "dog", "boat", "sheep")
+SMALL = Limits(per_noun=40, photographs=60, cutout_side=64, photograph_side=64)
+
+
+def shown(noun: str, box: Box) -> Shown:
+    middle = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return Shown(1, noun, (), "", (), middle, box, (box[2] - box[0]) * (box[3] - box[1]))
+
+
+def called(*things: Shown) -> list[str]:
+    return [thing.noun for thing in with_roles(things)]
+
+
+PERSON: Box = (0.4, 0.2, 0.6, 0.7)
+
+
+@pytest.mark.parametrize("noun", HELD)
+def test_who_overlaps_what_is_held_is_called_by_it(noun: str) -> None:
+    assert called(shown("person", PERSON), shown(noun, (0.35, 0.6, 0.65, 0.7))) == [HELD[noun], noun]
+    assert called(shown("person", PERSON), shown(noun, (0.65, 0.6, 0.9, 0.7))) == ["person", noun]  # beside
+    assert called(shown("person", PERSON), shown(noun, (0.57, 0.2, 0.9, 0.7))) == ["person", noun]  # hardly touching
+    assert called(shown("dog", PERSON), shown(noun, (0.35, 0.6, 0.65, 0.7))) == ["dog", noun]
+
+
+@pytest.mark.parametrize("noun", RIDDEN)
+def test_who_is_over_what_is_ridden_is_called_by_it(noun: str) -> None:
+    assert called(shown("person", PERSON), shown(noun, (0.3, 0.4, 0.7, 0.85))) == [RIDDEN[noun], noun]
+    beside = shown(noun, (0.65, 0.4, 0.95, 0.7))
+    pushing = shown(noun, (0.52, 0.3, 0.9, 0.7))  # overlaps, but the person's middle is not over it
+    before = shown(noun, (0.3, 0.25, 0.7, 0.6))  # the person stands lower than it does
+    for other in (beside, pushing, before):
+        assert called(shown("person", PERSON), other) == ["person", noun]
+
+
+def test_two_different_tools_tell_nothing_and_two_of_a_kind_tell_it() -> None:
+    board, racket = shown("surfboard", (0.35, 0.6, 0.65, 0.7)), shown("tennis racket", (0.4, 0.3, 0.5, 0.4))
+    assert called(shown("person", PERSON), board, racket)[0] == "person"
+    assert called(shown("person", PERSON), board, board)[0] == "surfer"
+    bat, glove = shown("baseball bat", (0.45, 0.3, 0.6, 0.4)), shown("baseball glove", (0.4, 0.3, 0.5, 0.4))
+    assert called(shown("person", PERSON), bat, glove)[0] == "baseball player"
+
+
+def test_each_is_called_by_what_is_theirs_and_stays_a_person() -> None:
+    board = shown("surfboard", (0.35, 0.6, 0.65, 0.7))
+    other = shown("person", (0.75, 0.2, 0.95, 0.7))
+    things = with_roles([shown("person", PERSON), other, board])
+    assert [thing.noun for thing in things] == ["surfer", "person", "surfboard"]
+    assert things[0] == replace(shown("person", PERSON), noun="surfer", broader=("person",))
+    assert things[1:] == (other, board)
+
+
+def test_every_role_can_be_said() -> None:
+    assert {*HELD.values(), *RIDDEN.values()} == set(ROLES)
+
+
+def test_role_words_are_said_of_people_at_large_only_where_no_role_is_known() -> None:
+    plain = Nouns({"person": (), "dog": ("animal",)}).said()
+    assert plain["person"] == SYNONYMS["person"] and "surfer" in plain["person"]
+    roles = Nouns({"person": (), "surfer": ("person",), "cyclist": ("person",)}).said()
+    assert roles["surfer"] == ("surfer",) and roles["cyclist"] == ("cyclist", "biker", "rider")
+    gone = {"surfer", "cyclist", "rider"}
+    assert roles["person"] == tuple(word for word in SYNONYMS["person"] if word not in gone)
+    assert "skater" in roles["person"]  # nobody is known to be one
+    assert small_pack().nouns.said()["person"] == SYNONYMS["person"]
+
+
+# ---- A pack of them --------------------------------------------------------------------------------------------------
+
+
+def make_people(folder: Path) -> tuple[Path, Path]:
+    """Photographs of a surfer, a skier, a plain person with a dog, and a boat with a sheep, in turns."""
+    person, held = (60, 24, 84, 80), (72, 66, 96, 84)
+    pictures = {
+        "surfer": [("person", person), ("surfboard", held)],
+        "skier": [("person", person), ("skis", held)],
+        "plain": [("person", person), ("dog", (104, 50, 140, 84))],
+        "none": [("boat", (20, 40, 70, 90)), ("sheep", (100, 40, 140, 90))],
+    }
+    (folder / "people").mkdir(parents=True)
+    content: dict[str, list[Any]] = {"images": [], "annotations": []}
+    content["categories"] = [{"id": number, "name": name} for number, name in enumerate(CLASSES)]
+    for number in range(48):
+        kind = list(pictures)[number % 4]
+        picture, name = photograph(number), f"{kind}_{number}.png"
+        content["images"].append({"id": number, "file_name": name, "height": 128, "width": 160})
+        for noun, (left, top, right, bottom) in pictures[kind]:
+            ImageDraw.Draw(picture).rectangle((left, top, right, bottom), fill=(40 + 30 * CLASSES.index(noun), 90, 60))
+            outline = [left, top, right, top, right, bottom, left, bottom]
+            thing = {"image_id": number, "category_id": CLASSES.index(noun), "iscrowd": 0, "segmentation": [outline]}
+            content["annotations"].append({"id": len(content["annotations"]), **thing})
+        picture.save(folder / "people" / name)
+    (folder / "people.json").write_text(json.dumps(content))
+    return folder / "people.json", folder / "people"
+
+
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
+    folder = tmp_path_factory.mktemp("people")
+    sources = Sources(coco=[make_people(folder)], backgrounds=[make_backgrounds(folder)])
+    compose(sources, folder / "pack", (), SMALL)
+    return Pack(folder / "pack")
+
+
+def objects_in(pack: Pack, kind: str) -> SceneObjects:
+    """What sentences see of the first photograph of a kind, whole and with nothing laid over it."""
+    number = next(n for n, each in enumerate(pack.photographs) if kind in each.source and each.things)
+    entry = pack.photographs[number]
+    view = View(number, 0.0, 0.0, 1.0, 1.0, False, entry.things, entry.vague)
+    actors = tuple(thing_actors(view))
+    return SceneSampler(pack).objects_of(actors, poses(actors, 12), np.zeros((12, 2)), view)
+
+
+def verdict(objects: SceneObjects, noun: str, claim: Claim | None = None) -> list[int]:
+    return [int(each) for each in judge(Description(Looks(noun), claim), objects)]
+
+
+def test_a_surfer_is_a_person_and_no_skier(pack: Pack) -> None:
+    objects = objects_in(pack, "surfer")
+    place = objects.nouns.index("surfer")
+    assert sorted(objects.nouns) == ["surfboard", "surfer"]
+    one = [1 if index == place else -1 for index in range(2)]
+    assert verdict(objects, "surfer") == one and verdict(objects, "person") == one
+    assert verdict(objects, "skier") == [-1, -1]  # clearly absent
+
+
+def test_of_a_plain_person_nobody_knows_that_they_do_not_ski(pack: Pack) -> None:
+    objects = objects_in(pack, "plain")
+    place = objects.nouns.index("person")
+    for role in ("skier", "surfer"):
+        assert verdict(objects, role)[place] == 0
+    assert verdict(objects, "person")[place] == 1
+    assert set(verdict(objects_in(pack, "none"), "skier")) == {-1}
+
+
+def test_scenes_of_such_a_pack_say_what_is_true(pack: Pack) -> None:
+    sampler = SceneSampler(pack, kin_share=0.5)
+    absent: list[Scene] = [sampler.scene(video_seed("train", "absent", number)) for number in range(120)]
+    missing = [scene for scene in absent if scene.description.looks.noun in ROLES]
+    assert len(missing) >= 5
+    for scene in missing:
+        assert is_well_asked(scene)
+        if scene.description.claim is None and scene.description.looks == Looks(scene.description.looks.noun):
+            assert not {"person", scene.description.looks.noun} & set(scene.objects.nouns), scene.expression
+    shown_scenes = [sampler.scene(video_seed("train", "appearance", number)) for number in range(60)]
+    called_person = [
+        scene
+        for scene in shown_scenes
+        if scene.referent is not None
+        and scene.actors[scene.referent].noun in ROLES
+        and scene.description.looks.noun == "person"
+    ]
+    assert all(is_well_asked(scene) for scene in shown_scenes)
+    by_role = [scene for scene in shown_scenes if scene.description.looks.noun in ROLES]
+    assert by_role
+    for scene in by_role:
+        assert set(ROLES[scene.description.looks.noun]) & set(scene.expression.split())
+    assert called_person
+    for scene in called_person:
+        assert not {"surfer", "skier"} & set(scene.expression.split())
