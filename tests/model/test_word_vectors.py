@@ -1,5 +1,6 @@
 """The text encoder over pretrained word vectors: what it knows of words it was not trained on, and how they travel."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,13 @@ from torch import Tensor
 from locater.config import ModelConfig, VectorsConfig, preset
 from locater.errors import LocaterError
 from locater.model.build import build
-from locater.model.checkpoint import from_pretrained, save_pretrained
+from locater.model.checkpoint import (
+    from_pretrained,
+    load_to_go_on,
+    load_what_fits,
+    save_pretrained,
+    with_table_of,
+)
 from locater.model.locater import Locater
 from locater.model.text import LSTMEncoder
 from locater.model.word_embedding import PretrainedEmbedding
@@ -206,6 +213,22 @@ def test_a_checkpoint_with_half_a_table_is_refused(model: Locater, tmp_path: Pat
     with pytest.raises(LocaterError, match=told) as error:
         from_pretrained(tmp_path / "c")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("load", [load_to_go_on, load_what_fits])
+def test_other_training_text_takes_over_the_table_and_what_was_learned(
+    model: Locater, tmp_path: Path, load: Callable[[Locater, Path], None]
+) -> None:
+    """Without the table's file: a checkpoint has a copy of its own, and new words have their places in it."""
+    save_pretrained(model, tmp_path / "start")
+    later = with_table_of(config(None, vocabulary=["blorp", "dog", "puppies", "the", "zorblax"]), tmp_path / "start")
+    going_on = build(later, seed=1).eval()
+    load(going_on, tmp_path / "start")
+    for sentence in ("the dog", "the blorp dog", "the van"):  # trained words, and one that only the table has
+        torch.testing.assert_close(features(going_on, sentence), features(model, sentence))
+    embedding = parts(going_on)[1]
+    rows = dict(zip(embedding.trained.words, embedding.trained_rows[2:].tolist(), strict=True))
+    assert rows["puppies"] == 1 + LISTED.index("puppy") and rows["zorblax"] == 0
 
 
 def test_a_table_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:

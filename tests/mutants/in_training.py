@@ -191,8 +191,8 @@ TRAINING = (
     Mutant(
         name="starts-words-forgotten",
         file="training/command.py",
-        old="with_vocabulary(config, [*known, *words])",
-        new="with_vocabulary(config, words)",
+        old="words = [*trained_words(run.given), *words]",
+        new="words = [*words]",
         tests=("training/test_train_command.py::test_a_start_keeps_its_words_beside_those_of_other_data",),
         why="A network trained further on other data would no longer know its first words.",
     ),
