@@ -113,6 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="The pack's folder.")
     given = parser.parse_args(arguments)
     try:
+        if given.photographs < 1:
+            raise LocaterError("A pack needs a photograph at least; give --photographs a number from 1.")
         hold_out = HoldOut.of(given.hold_out.split(","))
         left_out = sources_of(given.leave_out) if given.leave_out else frozenset()
         found = candidates(given.objects, left_out, hold_out)
