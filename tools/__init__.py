@@ -1,1 +1,1 @@
-"""Programs that make what is shipped: word table, demo clip, converted weights."""
+"""Programs that make what is shipped or trained on: word table, demo clip, converted weights, packs."""

@@ -20,8 +20,8 @@ from locater.worlds.composed.pack.photographs import Marked, Photograph, photogr
 
 BREEDS = "breeds"  # names are in the files' names, by Oxford-IIIT Pet's rule
 # COCO's classes that are seldom whole: they hold what stands on them, or stand half behind something.
-_NOT_CUT = frozenset(("dining table", "bed", "chair", "couch", "sink", "oven", "keyboard", "book", "tie"))
-_MOST_TOUCHING = 0.15  # of a cut-out's outline, against other annotated things: more, and one hides the other
+NOT_CUT = frozenset(("dining table", "bed", "chair", "couch", "sink", "oven", "keyboard", "book", "tie"))
+MOST_TOUCHING = 0.15  # of a cut-out's outline, against other annotated things: more, and one hides the other
 _MOST_FILLED = 0.45  # of a photograph, by its one masked thing: beyond, nothing can move beside it
 _ABSTRACT = frozenset(("Smileys & Emotion", "People & Body", "Symbols", "Flags", "Component"))
 _FINENESS = 3  # polygons are drawn so many times larger, for soft edges
@@ -61,12 +61,12 @@ def _coco_image(
             continue
         alpha = soft_segmentation(annotation["segmentation"], height, width, str(path))
         marked.append(Marked(alpha > 0.5, noun, broader_nouns(noun)))
-        if noun not in _NOT_CUT:
+        if noun not in NOT_CUT:
             cuts.append((noun, alpha))
     yield photograph(picture, marked, vague, source, side)
     covered = np.sum([each.mask for each in marked], axis=0)
     for noun, alpha in cuts:
-        if _touching(alpha > 0.5, covered) <= _MOST_TOUCHING:
+        if touching(alpha > 0.5, covered) <= MOST_TOUCHING:
             cut = cut_out(picture, alpha, cutout_side, noun, broader_nouns(noun), source)
             if cut is not None:
                 yield cut
@@ -95,7 +95,7 @@ def soft_segmentation(segmentation: Any, height: int, width: int, name: str) -> 
     return alpha
 
 
-def _touching(mask: Mask, covered: npt.NDArray[np.int64]) -> float:
+def touching(mask: Mask, covered: npt.NDArray[np.int64]) -> float:
     """The share of a mask's outline that lies against other annotated things; `covered` counts all of them."""
     near = np.zeros_like(mask)
     near[2:] |= mask[:-2]
