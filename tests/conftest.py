@@ -14,3 +14,8 @@ torch.set_num_threads(1)
 def pytest_configure(config: pytest.Config) -> None:
     """Real files, which some tests need, lie beside the project unless the environment says where."""
     os.environ.setdefault("LOCATER_DATA", str(config.rootpath.parent / "shared" / "data"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow ones first: a long test that begins last keeps one process waiting for the other."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

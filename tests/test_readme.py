@@ -26,6 +26,7 @@ def beside_a_clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("beside_a_clip")
+@pytest.mark.slow
 def test_the_python_examples_run() -> None:
     assert len(PYTHON_BLOCKS) == 2
     names: dict[str, object] = {}
@@ -35,6 +36,7 @@ def test_the_python_examples_run() -> None:
     assert getattr(names["mask"], "shape", None) == (320, 320)
 
 
+@pytest.mark.slow
 def test_the_command_examples_run(beside_a_clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert COMMANDS
     for command in COMMANDS:

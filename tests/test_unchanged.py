@@ -44,6 +44,7 @@ def digest(arrays: Iterable[npt.NDArray[Any]]) -> str:
     return state.hexdigest()[:16]
 
 
+@pytest.mark.slow
 def test_the_demo_marks_the_same_pixels() -> None:
     clip = demo_clip()
     results = locater.load("default", "cpu").segment(open_source(clip.path), clip.expressions)

@@ -80,6 +80,7 @@ def test_fps_on_a_gpu_checks_the_captured_ways_too(run: Run, preset_name: str) -
     assert len(list(timed_rows(report))) == 3
 
 
+@pytest.mark.slow
 def test_the_shipped_networks_preset_is_measured_without_a_word_table(run: Run) -> None:
     (row,) = timed_rows(checked(run("fps", "--preset", "default", "--repeats", 1), "fps"))
     assert (row["size"], row["way"]) == (352, fps.OWN_WAY)
