@@ -11,7 +11,7 @@ test: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -n 2 --durations=8
+	$(BIN)/pytest -n 2 --dist worksteal --durations=8
 
 # Bugs put in one at a time: each must make a test fail.
 mutants: .venv/installed-dev

@@ -17,5 +17,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow ones first: a long test that begins last keeps one process waiting for the other."""
+    """Slow ones first, and whoever is idle takes over others: none is waited for at the end (`--dist worksteal`)."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
