@@ -27,7 +27,7 @@ UNWRITTEN = {  # what stands in for a write that is left out: the cells as they 
     "write_global": lambda _memory, _stamped, cells: cells,
     "write_local": lambda _memory, _writes, _t, _soft_mask, _grid, cells: cells,
 }
-LESIONS: dict[str, tuple[str, ...]] = {
+ABLATIONS: dict[str, tuple[str, ...]] = {
     "both": (),
     "global": ("write_local",),
     "local": ("write_global",),
@@ -36,10 +36,10 @@ LESIONS: dict[str, tuple[str, ...]] = {
 
 
 @contextmanager
-def written(lesion: str) -> Iterator[None]:
-    """While it lasts only those memories are written that `lesion` names."""
+def written(ablation: str) -> Iterator[None]:
+    """While it lasts only those memories are written that `ablation` names."""
     with ExitStack() as stack:
-        for method in LESIONS[lesion]:
+        for method in ABLATIONS[ablation]:
             stack.enter_context(mock.patch.object(LocalGlobalMemory, method, UNWRITTEN[method]))
         yield
 
@@ -74,12 +74,12 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("checkpoint", nargs="?", default="shapes")
     parser.add_argument("--videos", type=int, default=64)
-    parser.add_argument("--only", choices=LESIONS)
+    parser.add_argument("--only", choices=ABLATIONS)
     arguments = parser.parse_args()
     print(machine())
     model = load(arguments.checkpoint, "cpu").model
     print(f"{'written':<10}" + "".join(f"{kind:>14}" for kind in KINDS))
-    for name in [arguments.only] if arguments.only else LESIONS:
+    for name in [arguments.only] if arguments.only else ABLATIONS:
         with written(name):
             shares = [right_twins(model, kind, arguments.videos) for kind in KINDS]
         print(f"{name:<10}" + "".join(f"{share:>14.3f}" for share in shares), flush=True)

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from pathlib import Path
 
 from experiments.machine import machine
-from experiments.memory_ablation import LESIONS, written
+from experiments.memory_ablation import ABLATIONS, written
 from locater.datasets.davis import DavisSentences
 from locater.evaluation.metrics.counts import FrameCounts
 from locater.evaluation.metrics.flicker import flicker
@@ -29,11 +29,11 @@ def compared(index: int, mask: Mask, truth: Mask) -> FrameScore:
     return FrameScore(index, FrameCounts(*areas, 0, 0, 0, 0), 0.0)
 
 
-def scores(checkpoint: str, davis: Path, lesion: str, frames: int) -> tuple[float, float]:
-    """Mean J and mean flicker of one checkpoint with one lesion."""
+def scores(checkpoint: str, davis: Path, ablation: str, frames: int) -> tuple[float, float]:
+    """Mean J and mean flicker of one checkpoint with one ablation."""
     dataset = DavisSentences(davis, "train")
     overlaps, flickers = [], []
-    with written(lesion):
+    with written(ablation):
         segmenter = load(checkpoint, "cpu", precision="bfloat16")
         for _, group in groupby(dataset.samples(), key=lambda info: info.video):
             infos = list(group)
@@ -58,19 +58,19 @@ def main() -> int:
     parser.add_argument("davis", type=Path)
     parser.add_argument("checkpoints", nargs="+")
     parser.add_argument("--frames", type=int, default=24)
-    parser.add_argument("--written", nargs="+", choices=LESIONS, default=list(LESIONS))
+    parser.add_argument("--written", nargs="+", choices=ABLATIONS, default=list(ABLATIONS))
     arguments = parser.parse_args()
     print(machine())
     print(f"{'written':<10}{'J':>18}{'flicker':>18}")
-    for lesion in arguments.written:
+    for ablation in arguments.written:
         rows = []
         for checkpoint in arguments.checkpoints:
-            rows.append(scores(checkpoint, arguments.davis, lesion, arguments.frames))
-            print(f"  {lesion:<8}" + "".join(f"{value:>18.3f}" for value in rows[-1]), checkpoint, flush=True)
+            rows.append(scores(checkpoint, arguments.davis, ablation, arguments.frames))
+            print(f"  {ablation:<8}" + "".join(f"{value:>18.3f}" for value in rows[-1]), checkpoint, flush=True)
         if len(rows) > 1:
             columns = list(zip(*rows, strict=True))
             told = [f"{statistics.mean(column):.3f} +- {statistics.stdev(column):.3f}" for column in columns]
-            print(f"{lesion:<10}" + "".join(f"{each:>18}" for each in told), flush=True)
+            print(f"{ablation:<10}" + "".join(f"{each:>18}" for each in told), flush=True)
     return 0
 
 

@@ -89,13 +89,13 @@ def contrast_build(
     from locater.text.roles import open_labeler
 
     chosen = tuple(each.strip().upper() for each in subsets.split(",") if each.strip())
-    asked = BuildRequest(out, chosen, seed, order, format, video)
+    request = BuildRequest(out, chosen, seed, order, format, video)
     with progress_display("sequences/s") as progress:
         task = progress.add_task("building")
         built = build(
             _open_source(dataset, split, count),
             open_labeler(labeler),
-            asked,
+            request,
             listen=lambda done, total: progress.update(task, completed=done, total=total),
         )
     typer.echo(statistics_markdown(built.statistics))

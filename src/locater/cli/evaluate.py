@@ -43,12 +43,12 @@ def evaluate(
     place = place_among_processes()
     contrasts = tuple(dict.fromkeys(name.strip() for name in contrast.split(",") if name.strip()))
     source = find_source(dataset, root)
-    asked = EvaluateRequest(checkpoint, source, out, split, count, limit, submission, failures, contrasts)
+    request = EvaluateRequest(checkpoint, source, out, split, count, limit, submission, failures, contrasts)
     segmenter = open_segmenter(checkpoint, place.device(device), precision)
     with progress_display("questions/s") as progress:
         task = progress.add_task("answering", visible=place.is_first)
         finished = run_evaluation(
-            asked,
+            request,
             segmenter,
             place,
             listen=lambda at: progress.update(

@@ -1,4 +1,4 @@
-"""Numbers in eight bits: a scale for every row, and a whole number from -127 to 127 each."""
+"""Int8 quantization: a scale for every row, and a whole number from -127 to 127 for each value."""
 
 import torch
 from torch import Tensor

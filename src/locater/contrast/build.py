@@ -56,19 +56,19 @@ class Built:
     statistics: dict[str, Any]
 
 
-def build(dataset: Dataset, labeler: RoleLabeler, asked: BuildRequest, listen: Listener | None = None) -> Built:
+def build(dataset: Dataset, labeler: RoleLabeler, request: BuildRequest, listen: Listener | None = None) -> Built:
     """Build what is not there yet; a source that cannot be read costs its own sequences alone."""
-    subsets = check_subsets(asked.subsets)
-    is_query_first(asked.order, asked.seed, "")
-    layout = open_layout(asked.out, asked.format, asked.video)
-    planned = plan(dataset, labeler, asked.seed, rejected_sequences(asked.out))
+    subsets = check_subsets(request.subsets)
+    is_query_first(request.order, request.seed, "")
+    layout = open_layout(request.out, request.format, request.video)
+    planned = plan(dataset, labeler, request.seed, rejected_sequences(request.out))
     tasks = {subset: tasks_of(planned, subset) for subset in subsets}
-    with _claimed(asked.out, _identity(planned, asked)):
-        clear_leftovers(asked.out)
+    with _claimed(request.out, _identity(planned, request)):
+        clear_leftovers(request.out)
         for subset in subsets:
             layout.clear_leftovers(subset)
         skipped = _write_sequences(
-            dataset, layout, planned, asked, [task for each in tasks.values() for task in each], listen
+            dataset, layout, planned, request, [task for each in tasks.values() for task in each], listen
         )
         return _finish(layout, planned, tasks, skipped)
 
@@ -81,16 +81,16 @@ def check_subsets(subsets: Sequence[str]) -> tuple[str, ...]:
     return tuple(each for each in SUBSETS if each in subsets)
 
 
-def _identity(planned: Plan, asked: BuildRequest) -> dict[str, Any]:
+def _identity(planned: Plan, request: BuildRequest) -> dict[str, Any]:
     """What must not change between the parts of one build; people's decisions may."""
     return {
         "dataset": planned.dataset_name,
         "samples": planned.source_digest,
-        "subsets": list(check_subsets(asked.subsets)),
-        "seed": asked.seed,
-        "order": asked.order,
-        "format": asked.format,
-        "video": asked.video,
+        "subsets": list(check_subsets(request.subsets)),
+        "seed": request.seed,
+        "order": request.order,
+        "format": request.format,
+        "video": request.video,
         "locater": version("locater"),
         "labeler": planned.labeler,
     }
@@ -115,12 +115,17 @@ def _claimed(folder: Path, identity: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _write_sequences(
-    dataset: Dataset, layout: Layout, planned: Plan, asked: BuildRequest, tasks: Sequence[Task], listen: Listener | None
+    dataset: Dataset,
+    layout: Layout,
+    planned: Plan,
+    request: BuildRequest,
+    tasks: Sequence[Task],
+    listen: Listener | None,
 ) -> list[Skipped]:
     provenance = {
         "dataset": planned.dataset_name,
-        "seed": asked.seed,
-        "order": asked.order,
+        "seed": request.seed,
+        "order": request.order,
         "locater": version("locater"),
         "labeler": planned.labeler,
     }

@@ -44,7 +44,7 @@ def from_pretrained(name_or_path: str | Path) -> Locater:
 def save_pretrained(model: Locater, folder: str | Path, card: str | None = None, half: bool = False) -> None:
     """Write `model` as a checkpoint folder, whole or not at all.
 
-    `half` stores fp16, as shipped weights are, and of a refiner the matrices and kernels in eight bits: it has as many
+    `half` stores fp16, as shipped weights are, and of a refiner the matrices and kernels in int8: it has as many
     weights as all the rest, and its masks hardly feel it (docs/default.md).
     """
     with atomic_entries(Path(folder)) as partial:
@@ -52,8 +52,8 @@ def save_pretrained(model: Locater, folder: str | Path, card: str | None = None,
         (partial / CONFIG).write_text(config + "\n", encoding="utf-8")
         tensors: dict[str, Tensor] = {}
         for name, tensor in model.state_dict().items():
-            is_eight_bit = half and name.startswith("refiner.") and tensor.ndim > 1
-            tensors |= quantize_int8(name, tensor) if is_eight_bit else {name: _stored(tensor, half)}
+            is_int8 = half and name.startswith("refiner.") and tensor.ndim > 1
+            tensors |= quantize_int8(name, tensor) if is_int8 else {name: _stored(tensor, half)}
         save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
         (partial / CARD).write_text(card if card is not None else default_card(model), encoding="utf-8")
         if isinstance(model.text, HuggingFaceEncoder):

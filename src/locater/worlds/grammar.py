@@ -8,8 +8,8 @@ from typing import TypeVar
 from locater.worlds.claims import Claim, Description, Looks
 
 MOST_WORDS = 20
-ASIDE_SHARE = 0.5  # of the sentences without a claim, where a world has distractor phrases
-TWO_ASIDES_SHARE = 0.25  # of those, if they fit
+DISTRACTOR_SHARE = 0.5  # of the sentences without a claim, where a world has distractor phrases
+TWO_DISTRACTORS_SHARE = 0.25  # of those, if they fit
 IDLE_SHARE = 0.25  # of the sentences without a colour, where a world has adjectives that decide nothing
 TWO_IDLE_SHARE = 0.2  # of those, if they fit
 
@@ -172,11 +172,13 @@ def say(description: Description, rng: Random, lexicon: Lexicon, occluder: str =
     if claim is not None:
         before, after = _say_claim(claim, rng, lexicon, occluder)
         needs_the = claim.name in ("largest", "smallest", "leftmost", "rightmost", "highest", "lowest")
-    has_aside = claim is None and description.looks.noun in lexicon.distractor_phrases and rng.random() < ASIDE_SHARE
-    words = _say_looks(description.looks, rng, lexicon, before, may_trail=not after and not has_aside)
+    has_distractor = (
+        claim is None and description.looks.noun in lexicon.distractor_phrases and rng.random() < DISTRACTOR_SHARE
+    )
+    words = _say_looks(description.looks, rng, lexicon, before, may_trail=not after and not has_distractor)
     words = f"{words} {after}" if after else words
-    if has_aside:
-        for pattern in _one_or_two(rng, lexicon.distractor_phrases[description.looks.noun], TWO_ASIDES_SHARE):
+    if has_distractor:
+        for pattern in _one_or_two(rng, lexicon.distractor_phrases[description.looks.noun], TWO_DISTRACTORS_SHARE):
             words = _unless_long(f"{words} {' '.join(rng.choice(slot) for slot in pattern)}", words)
     if not before and not description.looks.colour and lexicon.idle_adjectives and rng.random() < IDLE_SHARE:
         for adjective in _one_or_two(rng, lexicon.idle_adjectives, TWO_IDLE_SHARE):

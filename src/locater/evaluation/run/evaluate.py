@@ -47,36 +47,36 @@ class Finished:
         return None if self.report is None else self.report.figures()
 
 
-def evaluate(asked: EvaluateRequest, segmenter: Segmenter, place: Place, listen: Listener | None = None) -> Finished:
+def evaluate(request: EvaluateRequest, segmenter: Segmenter, place: Place, listen: Listener | None = None) -> Finished:
     """Answer, wait for the other processes, and write the results; a finished run is only reported again."""
     size = segmenter.model.config.image_size  # a world is drawn as the network wants it
-    own = asked.data.open(asked.split, Drawing(asked.count, size, segmenter.device))
-    evaluator = evaluator_of(asked.data.name, own).with_contrasts(asked.contrasts)
+    own = request.data.open(request.split, Drawing(request.count, size, segmenter.device))
+    evaluator = evaluator_of(request.data.name, own).with_contrasts(request.contrasts)
     dataset = evaluator.dataset
-    protocol = None if asked.submission is None else protocol_of(asked.data.name)
-    infos = chosen(dataset, asked.limit)
-    claim(asked.out, _identity(asked, segmenter, dataset.name))
+    protocol = None if request.submission is None else protocol_of(request.data.name)
+    infos = chosen(dataset, request.limit)
+    claim(request.out, _identity(request, segmenter, dataset.name))
     not_understood = answer_share(
-        segmenter, dataset, infos, asked.out, place, keep_every_frame=protocol is not None, listen=listen
+        segmenter, dataset, infos, request.out, place, keep_every_frame=protocol is not None, listen=listen
     )
     if not place.is_first:
         return Finished(None, not_understood)
-    samples = gather(infos, asked.out)
-    run = {"checkpoint": asked.checkpoint, "precision": segmenter.precision}
+    samples = gather(infos, request.out)
+    run = {"checkpoint": request.checkpoint, "precision": segmenter.precision}
     sections = evaluator.sections(samples)
-    report = Report.of(run, asked.checkpoint, dataset.name, evaluator.counted(samples), sections)
-    with atomic_entries(asked.out) as partial:
+    report = Report.of(run, request.checkpoint, dataset.name, evaluator.counted(samples), sections)
+    with atomic_entries(request.out) as partial:
         report.write(partial, samples)
-        if asked.failures:
-            write_failures(partial / "failures", dataset, evaluator.answerable(samples), asked.failures)
-    if asked.submission is not None and protocol is not None:
-        write_submission(asked.submission, protocol, dataset, samples)
+        if request.failures:
+            write_failures(partial / "failures", dataset, evaluator.answerable(samples), request.failures)
+    if request.submission is not None and protocol is not None:
+        write_submission(request.submission, protocol, dataset, samples)
     return Finished(report, not_understood)
 
 
-def _identity(asked: EvaluateRequest, segmenter: Segmenter, dataset_name: str) -> dict[str, str | bool | None]:
+def _identity(request: EvaluateRequest, segmenter: Segmenter, dataset_name: str) -> dict[str, str | bool | None]:
     """What must not change between the parts of one run; how many questions and processes may."""
-    weights = find_checkpoint(asked.checkpoint) / WEIGHTS
+    weights = find_checkpoint(request.checkpoint) / WEIGHTS
     try:
         with weights.open("rb") as file:
             fingerprint = hashlib.file_digest(file, "sha256").hexdigest()
@@ -85,8 +85,8 @@ def _identity(asked: EvaluateRequest, segmenter: Segmenter, dataset_name: str) -
     return {
         "weights": fingerprint,
         "dataset": dataset_name,
-        "root": str(asked.data.root.resolve()) if asked.data.root else None,
+        "root": str(request.data.root.resolve()) if request.data.root else None,
         "precision": segmenter.precision,
         "device": segmenter.device.type,
-        "submission": asked.submission is not None,
+        "submission": request.submission is not None,
     }

@@ -1,6 +1,6 @@
 """What people add to a noun without deciding anything by it: "the bear walking past the rocks" of the only bear.
 
-Nobody checks whether an aside is true. A network that never read any would take a sentence of unknown words for a
+Nobody checks whether a distractor is true. A network that never read any would take a sentence of unknown words for a
 sentence on something else, so there are very many, of common words, and not all of them make sense. None of them uses
 a word that claims use: places in the picture, sizes, motions, events.
 """
