@@ -47,7 +47,7 @@ class StepInputs(Protocol):
         ...
 
     def plans(self, steps: int, first_step: int) -> Iterator[Any]:
-        """This process's plans from `first_step` on, one a micro-batch."""
+        """This process's plans from `first_step` on, one per micro-batch."""
         ...
 
     def prepared(self, plan: Any, micro: int) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ class ClipInputs:
         self.network: nn.Module = FromClips(model, config)
 
     def plans(self, steps: int, first_step: int) -> Iterator[Any]:
-        """This process's plans from `first_step` on, one a micro-batch."""
+        """This process's plans from `first_step` on, one per micro-batch."""
         share = self.share
         return training_plans(
             self.data, self.config, share.seed, steps, first_step, share.rank, share.processes, share.workers
@@ -121,7 +121,7 @@ class CachedInputs:
             )
         self.model, self.data, self.config, self.share = model, data, config, share
         self.network: nn.Module = FromFeatures(model)
-        self._clips_a_batch = share_of_batch(config, share.processes)
+        self._clips_per_batch = share_of_batch(config, share.processes)
         self._cache: FeatureCache | None = None
 
     def plans(self, steps: int, first_step: int) -> Iterator[int]:
@@ -133,7 +133,7 @@ class CachedInputs:
         if self._cache is None:  # not before: a finished stage needs none
             self._cache = self._filled()
         draw = torch.Generator().manual_seed(self.share.number(micro))
-        places = torch.randint(self._cache.clips, (self._clips_a_batch,), generator=draw)
+        places = torch.randint(self._cache.clips, (self._clips_per_batch,), generator=draw)
         return (self._cache.draw(places.to(self.share.device)),)
 
     def _filled(self) -> FeatureCache:

@@ -16,7 +16,7 @@ from locater.bench.harness.request import BenchRequest
 from locater.config import ModelConfig, preset
 from locater.model.memory import LocalGlobalMemory, LocalWrites, WriteRule
 
-SIZE, QUICK_SIZE = 512, 64  # pixels a side
+SIZE, QUICK_SIZE = 512, 64  # pixels per side
 LIMIT = 100.0  # MB
 RULES: tuple[WriteRule, ...] = ("paper", "sum", "compete")
 Write = Callable[[], Tensor]

@@ -17,7 +17,7 @@ from locater.errors import LocaterError
 from locater.model.locater import Locater
 from locater.records import Batch
 
-CELL = 4  # pixels a side of the cells in which masks are kept: the patch grid's own logits are no finer
+CELL = 4  # pixels per side of the cells in which masks are kept: the patch grid's own logits are no finer
 _GRADES = 255  # a cell's share of the mask, as a byte
 
 
