@@ -31,7 +31,7 @@ class ViTConfig(Settings):
     width: int = Field(768, ge=1)
     depth: int = Field(6, ge=1)
     heads: int = Field(12, ge=1)
-    # Of the early stem, which the fine readout adds: the maps' channels at strides 2, 4 and 8, and convolutions per map.
+    # Of the early stem, which the fine readout adds: channels at strides 2, 4 and 8, and convolutions per map.
     stem_channels: tuple[int, int, int] = (16, 24, 32)
     stem_depth: int = Field(1, ge=1)
     pretrained: str | None = None  # a .safetensors file, or a hub name such as timm/vit_base_patch16_224.augreg_in21k
