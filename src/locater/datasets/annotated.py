@@ -1,7 +1,7 @@
 """What every dataset here offers beyond `records.Dataset`, so that `locater data check` can name each bad file."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from locater.records import Dataset, SampleInfo
 
@@ -18,10 +18,17 @@ class AnnotatedDataset(Dataset, Protocol):
         ...
 
 
-@runtime_checkable
 class ClassedDataset(AnnotatedDataset, Protocol):
     """A dataset that knows what else a video shows, so that a sentence can be told to be wrong for it."""
 
     def classes_in(self, video: str) -> frozenset[str]:
         """The classes of all that is visible in a video, meant by a sentence or not."""
+        ...
+
+    def wrong_sentences(self, video: str) -> Mapping[str, Sequence[str]]:
+        """Sentences written to be mistaken that mean nothing of a video's object, by kind: far, kin, attribute."""
+        ...
+
+    def crowd_sentences(self, video: str) -> Sequence[str]:
+        """Right sentences that tell a video's object from its look-alikes."""
         ...

@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Protocol, runtime_checkable
 
 from locater.contrast.joined import one_after_the_other, side_by_side
 from locater.datasets.annotated import ClassedDataset
@@ -26,19 +25,6 @@ _JOINING: Mapping[str, Callable[[SampleInfo, Sample, Sample, bool], Sample]] = {
 }
 CONTRASTS = tuple(_JOINING)
 _SEED = "0"  # fixed: two networks are asked the same
-
-
-@runtime_checkable
-class HardDataset(Protocol):
-    """A dataset with sentences that were written to be mistaken."""
-
-    def wrong_sentences(self, video: str) -> Mapping[str, Sequence[str]]:
-        """Sentences that mean nothing of a video's object, by kind: far, kin, attribute."""
-        ...
-
-    def crowd_sentences(self, video: str) -> Sequence[str]:
-        """Right sentences that tell a video's object from its look-alikes."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -119,8 +105,6 @@ class ContrastedDataset:
     @cached_property
     def _written(self) -> dict[SampleInfo, SampleInfo]:
         """The wrong sentences that were written for each video, with one of its right ones."""
-        if not isinstance(self._dataset, HardDataset):
-            return {}
         return {
             _asked(infos[0], f"{WRONG}_{kind}", number, sentence): infos[0]
             for video, infos in self._infos.items()
@@ -131,8 +115,6 @@ class ContrastedDataset:
     @cached_property
     def _crowd(self) -> dict[SampleInfo, SampleInfo]:
         """The further right sentences of each video, with one that it has anyway."""
-        if not isinstance(self._dataset, HardDataset):
-            return {}
         return {
             _asked(infos[0], CROWD, number, sentence): infos[0]
             for video, infos in self._infos.items()

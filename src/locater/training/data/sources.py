@@ -1,6 +1,7 @@
 """How what the catalog names gives training batches: worlds draw them, datasets have clips cut out of their videos."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from locater.config import TrainingConfig
@@ -9,13 +10,14 @@ from locater.training.data.batches import TrainingData
 from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.world import WorldData
 from locater.worlds.composed import Pack, SceneSampler, composed_batches
+from locater.worlds.composed.pack.pack import INDEX
 from locater.worlds.shapes import shapes_batches
 
 # By the catalog's name: what a world draws from, the size of its frames, the settings, and the network's interval.
 DRAWN: Mapping[str, Callable[[Path | None, int, TrainingConfig, int], TrainingData]] = {
     "shapes": lambda _, size, config, interval: WorldData(shapes_batches(), size, config, interval),
     "composed": lambda pack, size, config, interval: WorldData(
-        composed_batches(SceneSampler(Pack(str(pack)), config.kin_share)), size, config, interval
+        composed_batches(SceneSampler(_opened_pack(Path(str(pack))), config.kin_share)), size, config, interval
     ),
 }
 
@@ -29,3 +31,14 @@ def open_data(spec: str, size: int, config: TrainingConfig, interval: int) -> Tr
         return DRAWN[source.name](root, size, config, interval)
     validation = source.entry.validation_split
     return DatasetData(source.open(split), None if validation is None else source.open(validation), size, config)
+
+
+def _opened_pack(folder: Path) -> Pack:
+    """The pack, read once for all stages of a recipe and its vocabulary: its index takes seconds."""
+    index = folder / INDEX
+    return _read_pack(folder, index.stat().st_mtime_ns if index.is_file() else 0)
+
+
+@lru_cache(maxsize=2)
+def _read_pack(folder: Path, written_at: int) -> Pack:  # noqa: ARG001 (a pack that was made again is read again)
+    return Pack(folder)
