@@ -111,8 +111,8 @@ def test_roles_have_the_papers_colours_and_shared_ones_are_marked(
             expect(line).to_have_attribute("d", re.compile("^M"))
             assert line.evaluate("path => getComputedStyle(path).strokeDasharray") != "none"
             assert page.locator("#query path.line").evaluate("path => getComputedStyle(path).strokeDasharray") == "none"
-            shown = page.locator("#query canvas").evaluate("c => c.getContext('2d').getImageData(9, 9, 1, 1).data[3]")
-            assert shown == 255
+            drawn = "document.querySelector('#query canvas').getContext('2d').getImageData(9, 9, 1, 1).data[3] === 255"
+            page.wait_for_function(drawn)  # the frame's picture comes after the sentences
             page.screenshot(path=tmp_path / f"{scheme}.png")
             page.set_viewport_size({"width": 400, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth") <= 400
