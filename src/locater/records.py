@@ -209,12 +209,14 @@ class VideoState:
     is_global_complete: bool  # True: written once from the whole video; False: written as frames arrive (live)
     expressions: tuple[str, ...]
     evidence: Tensor | None = None  # (B, D + 1) float: what was marked so far, where a network asks whether it is meant
+    looks: Tensor | None = None  # (B, 2) float: the second look's mean verdict, and how many looks it is of
 
     @property
     def tensors(self) -> dict[str, Tensor]:
         """All that it holds of numbers."""
         cells = {"global_cells": self.global_cells, "local_cells": self.local_cells}
-        return cells if self.evidence is None else {**cells, "evidence": self.evidence}
+        others = {"evidence": self.evidence, "looks": self.looks}
+        return cells | {name: tensor for name, tensor in others.items() if tensor is not None}
 
     @property
     def nbytes(self) -> int:
@@ -242,6 +244,7 @@ class VideoState:
                     global_cells=file.get_tensor("global_cells"),
                     local_cells=file.get_tensor("local_cells"),
                     evidence=file.get_tensor("evidence") if "evidence" in file.keys() else None,  # noqa: SIM118
+                    looks=file.get_tensor("looks") if "looks" in file.keys() else None,  # noqa: SIM118
                     frame_index=int(metadata["frame_index"]),
                     is_global_complete=json.loads(metadata["is_global_complete"]),
                     expressions=tuple(json.loads(metadata["expressions"])),
@@ -280,6 +283,13 @@ class FrameResult:
     presence: tuple[float, ...]  # an expression: mean of the top 1 % of its soft mask
     word_attention: tuple[tuple[tuple[str, float], ...], ...]  # an expression: its words with their weights (Eq. 10)
     state: VideoState  # after this frame; resume from it
+    # An expression: how likely its mask is right, 0 where nothing is marked; None where a checkpoint cannot tell.
+    score: tuple[float, ...] | None = None
+
+    @property
+    def confidence(self) -> tuple[float, ...]:
+        """An expression: the score where there is one, else the presence, which is not calibrated."""
+        return self.presence if self.score is None else self.score
 
 
 class MaskTrack:

@@ -15,9 +15,11 @@ from locater.compute.precision import Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
 from locater.inference.chunks import Chunks, Plan
+from locater.inference.judging import THRESHOLD, Judge
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
+from locater.model.second_look import SecondLook
 from locater.records import Frame, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
 from locater.video.reader import open_source
 from locater.video.transforms import frame_times, frames_to_tensor
@@ -42,11 +44,16 @@ class Segmenter:
     """
 
     def __init__(
-        self, model: Locater, device: str | torch.device | None = None, precision: Precision = "float32"
+        self,
+        model: Locater,
+        device: str | torch.device | None = None,
+        precision: Precision = "float32",
+        second_look: SecondLook | None = None,
     ) -> None:
         self.device = find_device(None if device is None else str(device))
         self.precision = find_precision(precision, self.device)
         self.model = model.to(self.device).eval()
+        self.second_look = second_look
         self.chunks = Chunks(cast_model(self.model, dtype_of(self.precision)), is_replayed=self.device.type == "cuda")
 
     @classmethod
@@ -54,11 +61,12 @@ class Segmenter:
         cls, name_or_path: str | Path, device: str | torch.device | None = None, precision: Precision = "float32"
     ) -> Self:
         """A segmenter around a checkpoint: a folder, a shipped name, or a hub name."""
-        return cls(checkpoint.from_pretrained(name_or_path), device, precision)
+        folder = checkpoint.find_checkpoint(name_or_path)
+        return cls(checkpoint.from_pretrained(folder), device, precision, checkpoint.load_second_look(folder))
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write the network as a checkpoint folder."""
-        checkpoint.save_pretrained(self.model, folder)
+        """Write the network, and its second look, as a checkpoint folder."""
+        checkpoint.save_pretrained(self.model, folder, second_look=self.second_look)
 
     def segment(
         self,
@@ -67,6 +75,7 @@ class Segmenter:
         *,
         soft: bool = False,
         mode: Mode = "auto",
+        threshold: float | None = None,
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
         state: VideoState | None = None,
@@ -76,7 +85,8 @@ class Segmenter:
 
         `mode` `auto` is `live` for a stream that can be read only once, else `file`. `live` takes one frame a chunk
         unless told otherwise, so that nothing waits. `frames_per_second` dates frames that carry no time of their own
-        (images, arrays). `state`, from an earlier result, continues an interrupted video: a file is given whole
+        (images, arrays). Masks whose score is below `threshold` are left empty, where the checkpoint has a second
+        look. `state`, from an earlier result, continues an interrupted video: a file is given whole
         again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit for bit (up
         to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which frame pass one
         has reached.
@@ -89,7 +99,9 @@ class Segmenter:
         words = self._read_words(texts)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
-        return self._results(frames, words, state, chunk, is_live, soft, on_global_frame)
+        judge = self._judge(threshold)
+        results = self._results(frames, words, state, chunk, is_live, soft, on_global_frame)
+        return results if judge is None else judge.over(results, None if state is None else state.looks)
 
     def track(
         self,
@@ -111,6 +123,16 @@ class Segmenter:
         if track is None:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
+
+    def _judge(self, threshold: float | None) -> Judge | None:
+        """What scores the results; None where the checkpoint has no second look."""
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise LocaterError(f"The threshold is {threshold}; it must lie between 0 and 1.")
+        if self.second_look is None:
+            if threshold is not None:
+                raise LocaterError("This checkpoint has no calibrated score to compare with a threshold; leave it out.")
+            return None
+        return Judge(self.chunks.model, self.second_look, THRESHOLD if threshold is None else threshold)
 
     def _read_words(self, texts: tuple[str, ...]) -> Words:
         tokens = self.model.text.trimmed(self.model.text.tokenize(texts)).to(self.device)

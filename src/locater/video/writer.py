@@ -115,7 +115,7 @@ class CocoWriter:
         }
         self._images.write(_item(image, self._image_count))
         self._image_count += 1
-        for number, (mask, presence) in enumerate(zip(result.masks, result.presence, strict=True), start=1):
+        for number, (mask, score) in enumerate(zip(result.masks, result.confidence, strict=True), start=1):
             if mask.any():
                 annotation = {
                     "id": self._annotation_count + 1,  # pycocotools' evaluation takes 0 for "no match"
@@ -125,7 +125,7 @@ class CocoWriter:
                     "area": int(mask.sum()),
                     "bbox": bounding_box(mask),
                     "iscrowd": 0,
-                    "score": presence,
+                    "score": score,
                 }
                 self._file.write(_item(annotation, self._annotation_count))
                 self._annotation_count += 1
