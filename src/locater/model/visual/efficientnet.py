@@ -197,7 +197,7 @@ class EfficientNetLite(VisualEncoder):
         )
 
     def look(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
-        """What whole pictures (N, 3, S, S) show: the classifier's features (N, C) and its answers as meanings (N, E)."""
+        """What whole pictures (N, 3, S, S) show: the classifier's features (N, C), its answers as meanings (N, E)."""
         assert self.recogniser is not None
         pixels = self.normalise(pictures.unsqueeze(1)).squeeze(1)
         features = self.stem(pixels.contiguous(memory_format=_fast_format(pixels)))

@@ -39,8 +39,9 @@ class Lesson:
         )
 
 
-def fit(lesson: Lesson, seed: int = 0, steps: int = STEPS) -> SecondLook:
+def fit(lesson: Lesson, seed: int = 0, steps: int | None = None) -> SecondLook:
     """A second look that goes by the lesson; its score's weights are those of an untrained one."""
+    steps = STEPS if steps is None else steps
     generator = torch.Generator().manual_seed(seed)
     has_meaning = lesson.words.any(-1)
     is_known = (lesson.is_known & has_meaning).float()
