@@ -106,7 +106,7 @@ class Segmenter:
         frames = open_source(source, frames_per_second)
         track: MaskTrack | None = None
         for result in self.segment(frames, texts, mode=mode, chunk_frames=chunk_frames):
-            track = track or MaskTrack(texts, *result.masks.shape[1:], frames.info)
+            track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
         if track is None:
             raise LocaterError("The source holds no frames; give a video with at least one.")

@@ -108,43 +108,50 @@ def captioned(picture: Pixels, expressions: Sequence[str], first: int = 0) -> Pi
 
 @lru_cache(maxsize=32)  # drawn once per video, and put under every frame
 def _legend(expressions: tuple[str, ...], first: int, width: int, height: int) -> Pixels:
-    """A band as wide as the picture, never higher, that makes the whole height even, as H.264 needs it."""
+    """A band as wide as the picture, hardly ever higher, that makes the whole height even, as H.264 needs it."""
     size = max(9, min(round(height / 26), 40))
-    line = round(size * 1.5)
+    line, swatch = round(size * 1.5), round(size * 0.8)
     font = ImageFont.load_default(size)
-    swatch = round(size * 0.8)
     room = max(1, (height - size // 2) // line)
-    entries = [_wrapped(expression, font, width - 2 * size - swatch) for expression in expressions]
-    shown = _fitting([len(entry) for entry in entries], room)
-    rows = sum(len(entry) for entry in entries[:shown]) + (shown < len(entries))
-    band_height = max(rows, 1) * line + size // 2
+    entries = [_wrapped(each, font, width - 2 * size - swatch, min(3, room)) for each in expressions]
+    places = _places(entries, [font.getlength(entry[0]) + 2.5 * size + swatch for entry in entries], width)
+    ends = [row + len(entry) for (row, _), entry in zip(places, entries, strict=True)]
+    shown = len(entries) if max(ends, default=0) <= room else max(1, sum(end < room for end in ends))
+    rows = max(ends[:shown], default=1)
+    band_height = (rows + (shown < len(entries))) * line + size // 2
     strip = Image.new("RGB", (width, band_height + (height + band_height) % 2), _PANEL)
     pen = ImageDraw.Draw(strip)
-    middle = size // 4 + line // 2
-    for number, entry in enumerate(entries[:shown], start=first):
-        top = middle - swatch // 2
-        pen.rectangle((size // 2, top, size // 2 + swatch, top + swatch), fill=colour_of(number))
-        for text in entry:
-            pen.text((size + swatch, middle), text, fill=_TEXT, font=font, anchor="lm")
-            middle += line
+    for number, (entry, (row, left)) in enumerate(zip(entries[:shown], places, strict=False), start=first):
+        middle = size // 4 + row * line + line // 2
+        corner = left + size // 2, middle - swatch // 2
+        pen.rectangle((*corner, corner[0] + swatch, corner[1] + swatch), fill=colour_of(number))
+        for below, text in enumerate(entry):
+            pen.text((left + size + swatch, middle + below * line), text, fill=_TEXT, font=font, anchor="lm")
     if shown < len(entries):
+        middle = size // 4 + rows * line + line // 2
         pen.text((size // 2, middle), f"+ {len(entries) - shown} more", _QUIET_TEXT, font, anchor="lm")
     return np.asarray(strip)
 
 
-def _fitting(lines: Sequence[int], room: int) -> int:
-    """How many entries of so many lines each fit into `room` lines, one of which tells of the rest; at least one."""
-    if sum(lines) <= room:
-        return len(lines)
-    fitting = int(np.searchsorted(np.cumsum(lines), room - 1, side="right"))
-    return max(1, fitting)
+def _places(entries: Sequence[Sequence[str]], lengths: Sequence[float], width: int) -> list[tuple[int, int]]:
+    """Each entry's row and left edge: side by side where they fit, and those of several lines alone."""
+    row, left, places = 0, 0, []
+    for entry, length in zip(entries, lengths, strict=True):
+        if left and (len(entry) > 1 or left + length > width):
+            row, left = row + 1, 0
+        places.append((row, left))
+        if len(entry) > 1:
+            row += len(entry)
+        else:
+            left += round(length)
+    return places
 
 
-def _wrapped(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: float) -> list[str]:
-    """The text on at most three lines, the last one cut with an ellipsis where it is too long."""
+def _wrapped(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: float, most: int) -> list[str]:
+    """The text on at most so many lines, the last one cut with an ellipsis where it is too long."""
     words = printable(text).split()
     lines: list[str] = []
-    while words and len(lines) < 2:
+    while words and len(lines) < most - 1:
         count = 1
         while count < len(words) and font.getlength(" ".join(words[: count + 1])) <= width:
             count += 1

@@ -47,7 +47,7 @@ class Sound:
         """Let go of the file."""
         self._source.close()
 
-    def _read(self) -> Iterator[Packet]:
+    def _read(self) -> "Iterator[Packet[AudioStream]]":
         packets = self._source.demux(self._stream)
         while True:
             try:
@@ -60,12 +60,12 @@ class Sound:
             if packet.dts is not None:  # the last one of a file is empty
                 yield packet
 
-    def _time(self, packet: Packet) -> float:
+    def _time(self, packet: "Packet[AudioStream]") -> float:
         ticks = packet.dts if packet.pts is None else packet.pts
         assert ticks is not None and packet.time_base is not None
         return float(ticks * packet.time_base - self._starts_at)
 
-    def _write(self, packet: Packet) -> None:
+    def _write(self, packet: "Packet[AudioStream]") -> None:
         assert packet.time_base is not None and packet.dts is not None
         delay = round(self._starts_at / packet.time_base)
         if self._is_copied:

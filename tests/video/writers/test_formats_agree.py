@@ -45,10 +45,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory, masks: Masks) -> Path:
 
 def write_all(folder: Path, masks: Masks, formats: list[str]) -> None:
     info = VideoInfo("clip.mp4", masks.shape[3], masks.shape[2], frames_per_second=24.0)
-    with warnings.catch_warnings(action="ignore", category=OverlapWarning):
-        with open_writers(formats, folder, info, NAMES) as writers:
-            for index, each in enumerate(masks):
-                writers.write(result(index, each))
+    silence = warnings.catch_warnings(action="ignore", category=OverlapWarning)
+    with silence, open_writers(formats, folder, info, NAMES) as writers:
+        for index, each in enumerate(masks):
+            writers.write(result(index, each))
 
 
 def each_mask(masks: Masks) -> Iterator[tuple[int, int, Mask]]:
@@ -111,7 +111,7 @@ def test_cutouts_are_the_object_alone_and_say_where_it_was(folder: Path, masks: 
         whole[top : top + cut.shape[0], left : left + cut.shape[1]] = cut
         np.testing.assert_array_equal(whole[..., 3], 255 * mask)
         np.testing.assert_array_equal(whole[mask, :3], picture(index, WIDTH, HEIGHT)[mask])
-        assert cut[..., 3].any(axis=1)[[0, -1]].all() and cut[..., 3].any(axis=0)[[0, -1]].all(), "cropped"
+        assert all(side.any() for side in (cut[0], cut[-1], cut[:, 0], cut[:, -1])), "cropped"
 
 
 def test_pictures_of_every_sentence_keep_what_indexed_ones_cannot(folder: Path, masks: Masks) -> None:
@@ -287,6 +287,8 @@ def test_yolo_of_real_masks(tmp_path: Path) -> None:
 def test_a_polygons_corners_are_its_pixels_whether_cut_or_rounded(folder: Path, dtype: type) -> None:
     for path in sorted((folder / "labels").iterdir()):
         for line in path.read_text("utf-8").splitlines():
-            corners = np.array(line.split()[1:], dtype=dtype).reshape(-1, 2) * np.array([WIDTH, HEIGHT], dtype=dtype)
+            corners: Any = np.array(line.split()[1:], dtype=dtype).reshape(-1, 2) * np.array(
+                [WIDTH, HEIGHT], dtype=dtype
+            )
             np.testing.assert_array_equal(corners.astype(int), np.rint(corners).astype(int))
             assert corners.min() >= 0 and (corners < (WIDTH, HEIGHT)).all()

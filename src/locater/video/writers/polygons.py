@@ -39,12 +39,14 @@ def polygon_of(mask: Mask) -> Points:
         ]
     if len(path) < 3:  # one pixel, or a straight line of them
         path = np.concatenate([path, np.repeat(path[:1], 3 - len(path), axis=0)])
-    return path + np.array([left, top])
+    shifted: Points = path + np.array([left, top])
+    return shifted
 
 
 def _rings(mask: Mask) -> list[Points]:
     """The closed lines around each part and each hole, without the points on straight lines."""
-    lines = contour_generator(z=np.pad(mask, 1).astype(np.float32), line_type=LineType.Separate).lines(_LEVEL)
+    traced = contour_generator(z=np.pad(mask, 1).astype(np.float32), line_type=LineType.Separate).lines(_LEVEL)
+    lines: list[npt.NDArray[np.float64]] = [np.asarray(line) for line in traced]
     return [_corners(np.rint(line).astype(np.int64)[:-1] - 1) for line in lines]
 
 
