@@ -67,13 +67,13 @@ def write_sound(path: Path) -> Path:
 
 def write_video_with_sound(path: Path, codec: str = "aac", delay: float = 0.0) -> Path:
     """A clip at 24 fps with a 440 Hz tone that starts after half a second; everything begins `delay` seconds late."""
-    rate, seconds = 16000, 1.0
+    rate, seconds = 48000, 1.0
     with av.open(str(path), "w") as container:
         pictures = container.add_stream("libx264", rate=24)
         assert isinstance(pictures, av.VideoStream)
         pictures.width, pictures.height, pictures.pix_fmt = 96, 64, "yuv420p"
         pictures.codec_context.time_base = Fraction(1, CLOCK)
-        sound = container.add_stream(codec, rate=rate)
+        sound = container.add_stream(codec, rate=rate, layout="mono")
         assert isinstance(sound, av.AudioStream)
         for index in range(round(seconds * 24)):
             frame = VideoFrame.from_ndarray(picture(index), format="rgb24")

@@ -37,7 +37,7 @@ class PictureFolder:
             frame_count=len(self._paths),
             frames_per_second=frames_per_second,
             duration=len(self._paths) / frames_per_second,
-            path=folder,
+            path=folder.absolute(),
         )
 
     def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:

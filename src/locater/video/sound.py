@@ -2,16 +2,19 @@
 
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
 import av
 import av.error
+from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
 from av.container import InputContainer, OutputContainer
 from av.packet import Packet
 
 _PLAYED_FROM_MP4 = frozenset({"aac", "mp3", "opus", "flac"})  # by browsers; any other becomes AAC
+_RATES_OF_AAC = frozenset({8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 88200, 96000})
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +31,10 @@ class Sound:
         if self._is_copied:
             self._written: AudioStream = target.add_stream_from_template(stream)
         else:
-            self._written = target.add_stream("aac", rate=stream.rate, layout=stream.layout.name)
+            rate = stream.rate if stream.rate in _RATES_OF_AAC else 48000
+            self._written = target.add_stream(
+                "aac", rate=rate, layout="mono" if stream.layout.nb_channels == 1 else "stereo"
+            )
         # The pictures' times count from the first picture, so the sound's must too.
         pictures = source.streams.video[0]
         self._starts_at = (pictures.start_time or 0) * (pictures.time_base or Fraction(0))
@@ -74,14 +80,17 @@ class Sound:
             packet.stream = self._written
             self._target.mux(packet)
             return
-        try:
-            frames = packet.decode()
-        except av.error.FFmpegError:  # players leave out what is damaged, too
-            return
-        for frame in frames:
-            if frame.pts is not None and frame.time_base:
-                frame.pts -= round(self._starts_at / frame.time_base)
-            self._target.mux(self._written.encode(frame))
+        self._target.mux(self._encoded(packet))
+
+    def _encoded(self, packet: "Packet[AudioStream]") -> "list[Packet[AudioStream]]":
+        found: list[Packet[AudioStream]] = []
+        with suppress(av.error.FFmpegError):  # players leave out what is damaged, too
+            for frame in packet.decode():
+                assert isinstance(frame, AudioFrame)
+                if frame.pts is not None and frame.time_base:
+                    frame.pts -= round(self._starts_at / frame.time_base)
+                found += self._written.encode(frame)
+        return found
 
 
 def open_sound(path: Path, target: OutputContainer) -> Sound | None:

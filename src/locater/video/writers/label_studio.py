@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import IO, Any
+from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
 from locater.records import FrameMasks, Mask
@@ -45,7 +46,7 @@ class LabelStudioWriter(Writer):
         ]
         task = {
             # Relative to LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT, which is to be this folder.
-            "data": {"image": f"/data/local-files/?d={IMAGES}/{name}.jpg", "frame": marked.frame.index},
+            "data": {"image": f"/data/local-files/?d={IMAGES}/{quote(name)}.jpg", "frame": marked.frame.index},
             "predictions": [{"model_version": "locater", "score": max(marked.presence, default=0), "result": results}],
         }
         self._file.write(("," if self._count else "") + "\n" + json.dumps(task))
