@@ -113,7 +113,7 @@ def _legend(expressions: tuple[str, ...], first: int, width: int, height: int) -
     line, swatch = round(size * 1.5), round(size * 0.8)
     font = ImageFont.load_default(size)
     room = max(1, (height - size // 2) // line)
-    entries = [_wrapped(each, font, width - 2 * size - swatch, min(3, room)) for each in expressions]
+    entries = [wrap(each, font, width - 2 * size - swatch, min(3, room)) for each in expressions]
     places = _places(entries, [font.getlength(entry[0]) + 2.5 * size + swatch for entry in entries], width)
     ends = [row + len(entry) for (row, _), entry in zip(places, entries, strict=True)]
     shown = len(entries) if max(ends, default=0) <= room else max(1, sum(end < room for end in ends))
@@ -147,8 +147,8 @@ def _places(entries: Sequence[Sequence[str]], lengths: Sequence[float], width: i
     return places
 
 
-def _wrapped(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: float, most: int) -> list[str]:
-    """The text on at most so many lines, the last one cut with an ellipsis where it is too long."""
+def wrap(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: float, most: int) -> list[str]:
+    """The text on one line or more, at most so many, the last one cut with an ellipsis where it is too long."""
     words = printable(text).split()
     lines: list[str] = []
     while words and len(lines) < most - 1:
