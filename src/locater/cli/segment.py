@@ -22,7 +22,11 @@ def segment(
     expressions: Annotated[list[str], typer.Argument(help='What to segment: "the dog on the left" "the other dog".')],
     out: Annotated[Path | None, typer.Option(help="Folder for the results; by default VIDEO's name + .masks.")] = None,
     format: Annotated[
-        str, typer.Option(help="Any of overlay (mp4), png (DAVIS palette), rle (COCO), sheet.")
+        str,
+        typer.Option(
+            help="Any of overlay, overlays, matte, alpha (videos); png, pngs, cutout, images, sheet (pictures); "
+            "rle, coco-video, yolo, cvat, labelstudio, boxes (annotations): docs/outputs.md."
+        ),
     ] = "overlay,png,rle",
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
     device: DeviceOption = None,

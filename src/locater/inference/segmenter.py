@@ -18,8 +18,9 @@ from locater.inference.chunks import Chunks, Plan
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
-from locater.records import Frame, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
+from locater.records import Frame, FrameResult, FrameSource, Pixels, VideoState, Words
 from locater.video.reader import open_source
+from locater.video.track import MaskTrack
 from locater.video.transforms import frame_times, frames_to_tensor
 
 Source = str | Path | FrameSource | Iterable[Pixels]
@@ -102,11 +103,10 @@ class Segmenter:
     ) -> MaskTrack:
         """All masks of a video, held as run lengths."""
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
+        frames = open_source(source, frames_per_second)
         track: MaskTrack | None = None
-        for result in self.segment(
-            source, texts, mode=mode, chunk_frames=chunk_frames, frames_per_second=frames_per_second
-        ):
-            track = track or MaskTrack(texts, *result.masks.shape[1:])
+        for result in self.segment(frames, texts, mode=mode, chunk_frames=chunk_frames):
+            track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
         if track is None:
             raise LocaterError("The source holds no frames; give a video with at least one.")
