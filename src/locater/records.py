@@ -151,6 +151,7 @@ class Tokens:
     expressions: tuple[str, ...]
     words: tuple[tuple[str, ...], ...]  # as a person reads them
     notices: tuple[str, ...]  # what was cut or is unknown, one sentence each, for a person
+    not_understood: tuple[str, ...] = ()  # which nouns are unknown, a clause an expression that has such
     # False only where it is certain that all rows have equally many words and no room beside them: then nothing needs
     # a mask. Whoever feeds other rows to the same computation, as a captured training step does, leaves it at True.
     may_be_padded: bool = True
@@ -260,7 +261,7 @@ class FramePrediction:
     """What one step says of one frame, at the network's own resolution."""
 
     logits: Tensor  # (B, h, w): the patch grid, or finer
-    word_attention: Tensor  # (B, W)
+    query_attention: Tensor  # a_t (B, W): the words' shares in the query, Eq. 10
     context: Tensor  # G_t (B, P, D)
     query: Tensor  # q_t (B, D)
     patch_logits: Tensor  # (B, P): before any upsampling
@@ -278,7 +279,9 @@ class FrameResult:
     masks: npt.NDArray[np.bool_]  # (E, H, W)
     soft_masks: npt.NDArray[np.float32] | None  # (E, H, W) in [0, 1], when asked for
     presence: tuple[float, ...]  # an expression: mean of the top 1 % of its soft mask
-    word_attention: tuple[tuple[tuple[str, float], ...], ...]  # an expression: its words with their weights (Eq. 10)
+    word_attention: tuple[
+        tuple[tuple[str, float], ...], ...
+    ]  # an expression: its words, weighted by what the object looks at
     state: VideoState  # after this frame; resume from it
 
 

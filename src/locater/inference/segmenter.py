@@ -69,6 +69,7 @@ class Segmenter:
         mode: Mode = "auto",
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        anyway: bool = False,
         state: VideoState | None = None,
         on_global_frame: Callable[[int], None] | None = None,
     ) -> Iterator[FrameResult]:
@@ -76,7 +77,8 @@ class Segmenter:
 
         `mode` `auto` is `live` for a stream that can be read only once, else `file`. `live` takes one frame a chunk
         unless told otherwise, so that nothing waits. `frames_per_second` dates frames that carry no time of their own
-        (images, arrays). `state`, from an earlier result, continues an interrupted video: a file is given whole
+        (images, arrays). A sentence with a noun that the network does not know is refused, unless `anyway`: what is
+        left of it may mean something else. `state`, from an earlier result, continues an interrupted video: a file is given whole
         again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit for bit (up
         to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which frame pass one
         has reached.
@@ -86,7 +88,7 @@ class Segmenter:
         is_live = _is_live(frames, mode, state)
         if state is not None and state.expressions != texts:
             raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-        words = self._read_words(texts)
+        words = self._read_words(texts, anyway)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
         return self._results(frames, words, state, chunk, is_live, soft, on_global_frame)
@@ -99,12 +101,18 @@ class Segmenter:
         mode: Mode = "auto",
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        anyway: bool = False,
     ) -> MaskTrack:
         """All masks of a video, held as run lengths."""
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         track: MaskTrack | None = None
         for result in self.segment(
-            source, texts, mode=mode, chunk_frames=chunk_frames, frames_per_second=frames_per_second
+            source,
+            texts,
+            mode=mode,
+            chunk_frames=chunk_frames,
+            frames_per_second=frames_per_second,
+            anyway=anyway,
         ):
             track = track or MaskTrack(texts, *result.masks.shape[1:])
             track.append(result)
@@ -112,8 +120,13 @@ class Segmenter:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
 
-    def _read_words(self, texts: tuple[str, ...]) -> Words:
+    def _read_words(self, texts: tuple[str, ...], anyway: bool) -> Words:
         tokens = self.model.text.trimmed(self.model.text.tokenize(texts)).to(self.device)
+        if tokens.not_understood and not anyway:
+            raise LocaterError(
+                f"{'; '.join(tokens.not_understood)}; use other English words, or go on without these by --anyway "
+                "(in Python: anyway=True)."
+            )
         for notice in tokens.notices:
             warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
         with torch.inference_mode():
