@@ -2,8 +2,8 @@
 
     python -m experiments.unknown_nouns CHECKPOINT [--queries a2d_annotation.txt] [--show]
 
-The English ones are those of `davis:ROOT` and, where the file is given, A2D Sentences' queries; the others, 63 sentences
-in 24 languages, lie beside this program.
+The English ones are those of `davis:ROOT` and, where the file is given, A2D Sentences' queries; the others lie beside
+this program.
 """
 
 import argparse

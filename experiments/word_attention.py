@@ -4,8 +4,9 @@
 
 Of every so-many-th question a few frames are segmented by the whole sentence and by the sentence without each of its
 words. What a word decides is 1 - IoU of the masks with and without it (before any refiner). Of each view the rank
-correlation with that is printed (Spearman's, mean over sentences), and how often its first word is the one whose removal
-changes most. Sentences of two words, and those of which no word changes the mask by more than .05, are left out.
+correlation with that is printed (Spearman's, mean over sentences), and how often its first word is the one whose
+removal changes most. Sentences of two words, and those of which no word changes the mask by more than .05, are left
+out.
 """
 
 import argparse
@@ -73,7 +74,7 @@ def compared(model: Locater, sample: Sample, count: int) -> Compared:
 
 
 def by_module(model: Locater, visual: VisualFeatures, words: Words, inside: Tensor) -> dict[str, Tensor]:
-    """How much the object, `inside` (T, P), looks at the first sentence's words in each fusion module, and is likened."""
+    """How much the object, `inside` (T, P), looks at the first sentence's words in each module, and is like them."""
     first = Words(words.features[:1], words.is_padding[:1], words.word_of_token[:1], (), ())
     patches, views = visual.patches, dict[str, Tensor]()
     if model.recognition is not None and visual.meanings is not None and words.meanings is not None:

@@ -25,8 +25,8 @@ from locater.inference.segmenter import Segmenter
 from locater.model.build import build
 from locater.model.checkpoint import save_pretrained
 from locater.model.locater import Locater
-from locater.records import Tokens
 from locater.model.text import HuggingFaceEncoder
+from locater.records import Tokens
 from locater.text.table import WordTable
 from locater.video.reader import open_source
 from locater.video.transforms import frame_times, frames_to_tensor, resize_soft

@@ -80,7 +80,10 @@ class FuseGraph(Graph):
         )
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """(B, T, P, D) each, and (B, T, P, W) of what patches look at, from (T, P, D), (T, 2), (B, W, D), (B, W), and of meanings (T, P, E) and (B, W, E)."""
+        """(B, T, P, D) each, and (B, T, P, W) of the words that patches look at.
+
+        From (T, P, D), (T, 2), (B, W, D), (B, W), and of meanings (T, P, E) and (B, W, E).
+        """
         patches, times, words, is_padding, *meanings = tensors
         grid = self.model.config.grid, self.model.config.grid
         visual = VisualFeatures(patches.unsqueeze(0), (), grid, *(each.unsqueeze(0) for each in meanings[:1]))

@@ -111,7 +111,7 @@ class Concatenation(nn.Module):
         beside = repeat(sentence, "b d -> b t p d", t=patches.shape[1], p=patches.shape[2])
         return [self.mix(torch.cat([patches, beside], dim=-1))]
 
-    def word_attention(self, patches: Tensor, words: Words) -> None:  # noqa: ARG002
+    def word_attention(self, patches: Tensor, words: Words) -> None:
         """None: a patch is told the mean of all words, and looks at none."""
 
 

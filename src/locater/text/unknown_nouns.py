@@ -9,10 +9,10 @@ from locater.text.roles.lexicon import FUNCTION_WORDS
 
 _BETWEEN_PHRASES = FUNCTION_WORDS | frozenset(("but", "not", "than", "has"))
 _NO_NOUNS_ENDINGS = ("ly", "ing", "ed", "est", "ish", "less", "ful", "ous")
-# Articles of other languages, at the start of a sentence; "die", "den", "o" and "os" are left out: they are English too.
+# Articles of other languages, at the start of a sentence; not "die", "den", "o" and "os", which are English too.
 _FOREIGN_ARTICLES = frozenset(
-    "der das dem ein eine einen einem einer le la les un une des el los las una il lo gli uno het een de det".split()
-)
+    ("der", "das", "dem", "ein", "eine", "einen", "einem", "einer", "le", "la", "les", "un", "une", "des", "el", "los")
+) | frozenset(("las", "una", "il", "lo", "gli", "uno", "het", "een", "de", "det"))
 
 
 def unknown_nouns(words: Sequence[str], unknown: Sequence[str]) -> list[str]:
@@ -23,7 +23,7 @@ def unknown_nouns(words: Sequence[str], unknown: Sequence[str]) -> list[str]:
     """
     lowered = [word.lower() for word in words]
     missing = {word.lower() for word in unknown}
-    if lowered[0] in _FOREIGN_ARTICLES and len(words) > 1:
+    if lowered[0] in _FOREIGN_ARTICLES and len(words) > 1 and not words[0].isupper():  # but "UN soldiers"
         return [word for word in words if word.lower() in missing] or [words[0]]
     content = [word for word in lowered if word not in _BETWEEN_PHRASES]
     strange = [word for word in content if word in missing and _is_spelt_with_letters(word)]
