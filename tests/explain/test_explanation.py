@@ -42,8 +42,8 @@ def test_masks_and_words_are_the_segmenters_with_and_without_each_word(
     np.testing.assert_array_equal(explanation.masks, masks[0])
     for each, expected in zip(explanation.removed, masks[1:], strict=True):
         np.testing.assert_array_equal(each.masks, expected)
-        either = (expected | masks[0]).sum((1, 2))
-        np.testing.assert_allclose(each.overlaps, (expected & masks[0]).sum((1, 2)) / either)
+        common, either = (expected & masks[0]).sum((1, 2)), (expected | masks[0]).sum((1, 2))
+        np.testing.assert_allclose(each.overlaps, np.where(either == 0, 1, common / np.maximum(either, 1)))
     told = [[weight for _, weight in result.word_attention[0]] for result in results]
     np.testing.assert_allclose(explanation.word_attention, told, rtol=1e-4)
 

@@ -14,7 +14,7 @@ from locater.video.overlay import clock_text
 
 _SIDE = 300  # pixels of a picture's longer side
 _READERS = 3  # frames of which it is shown what they read
-_ORIGINS = 4  # frames that are shown for each of them
+_ORIGINS = 3  # frames that are shown for each of them
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1c1e22; background: #fff; margin: 0 auto; max-width: 1180px;
   padding: 16px; }
@@ -116,9 +116,9 @@ def _memory(explanation: Explanation, memory: MemoryTrace | None, first: int, ti
     readers = [place for place in chosen_frames(explanation, _READERS + first) if place >= first]
     parts = "".join(_read_by(explanation, memory, place, first) for place in readers)
     return (
-        f"<h2>{title}</h2><p>{what} For some frames: the mask, and the places of earlier-written frames that the cells "
-        "were written from which the object looks at (Eq. 7), the deeper the red the more; the frames that give most "
-        f"come first. {memory.cells.shape[-1]} cells.</p>{parts}\n"
+        f"<h2>{title}</h2><p>{what} Its {memory.cells.shape[-1]} cells are read by every frame (Eq. 7). For some "
+        "frames: the mask, and in red where the cells were written from that the object looks at. Of the frames that "
+        f"were written, those that gave most come first.</p>{parts}\n"
     )
 
 
@@ -134,7 +134,8 @@ def _read_by(explanation: Explanation, memory: MemoryTrace, place: int, first: i
     ]
     for source in order:
         frame = explanation.frames[source]
-        picture = heated(frame.pixels, origins[source], float(origins[order].max()))
+        # Not the very strongest: often a single patch fills a cell alone, and all others would look empty.
+        picture = heated(frame.pixels, origins[source], float(np.quantile(origins[order], 0.98)))
         figures.append(_figure(picture, f"{shares[source]:.0%} from {clock_text(frame.timestamp)}"))
     return f'<div class="row">{"".join(figures)}</div>'
 

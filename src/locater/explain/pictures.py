@@ -17,8 +17,8 @@ _MARGIN, _LINE = 12, 26
 
 
 def marked(pixels: Pixels, mask: Mask) -> Image.Image:
-    """A frame with one mask."""
-    return Image.fromarray(draw(pixels, mask[None]))
+    """A frame with one mask, in the second colour: the first one, red, is that of the places of memories."""
+    return Image.fromarray(draw(pixels, np.stack([np.zeros_like(mask), mask])))
 
 
 def heated(pixels: Pixels, places: npt.NDArray[np.float64], strongest: float) -> Image.Image:
