@@ -292,7 +292,8 @@ class LocalGlobalMemory(nn.Module):
     def keyed_with_mask(self, writes: LocalWrites, t: int, soft_mask: Tensor, grid: tuple[int, int]) -> Tensor:
         """What `write_local` gives to the controller of the chunk's t-th frame, (B, P, 2 D)."""
         assert self.mask_embedding is not None
-        return writes.keyed[:, t] + self.mask_embedding(soft_mask, grid, writes.mask_weight, writes.mask_bias)
+        seen: Tensor = self.mask_embedding(soft_mask, grid, writes.mask_weight, writes.mask_bias)
+        return writes.keyed[:, t] + seen
 
     def read_global(self, values: Tensor, positioned: Tensor, cells: Tensor) -> Tensor:
         """V (B, T, P, D) of a chunk and what it finds in the global cells (Eq. 7, 8), for `read` to go on with."""
