@@ -23,6 +23,7 @@ h2 { font-size: 20px; margin: 32px 0 4px; }
 p, figcaption { color: #4a4f57; max-width: 75ch; }
 img { max-width: 100%; height: auto; display: block; border-radius: 4px; }
 .wide { overflow-x: auto; }
+.wide img { max-width: none; width: max(100%, 900px); }
 .row { display: flex; flex-wrap: wrap; gap: 12px; margin: 8px 0 20px; }
 figure { margin: 0; width: min(100%, 270px); }
 figcaption { font-size: 14px; }
@@ -129,7 +130,7 @@ def _read_by(explanation: Explanation, memory: MemoryTrace, place: int, first: i
     figures = [
         _figure(
             marked(reader.pixels, explanation.masks[place]),
-            f"<b>{clock_text(reader.timestamp)}</b> reads; the object looks at as much as {used:.0f} cells",
+            f"<b>{clock_text(reader.timestamp)}</b> reads; the object looks at about {used:.0f} cells",
         )
     ]
     for source in order:
