@@ -98,7 +98,8 @@ def by_module(model: Locater, visual: VisualFeatures, words: Words, inside: Tens
 def by_word(words: Words, weights: Tensor, count: int) -> Weights:
     """The first sentence's tokens' weights as those of its words."""
     owner = words.word_of_token[0]
-    return np.bincount(owner[owner >= 0].numpy(), weights[owner >= 0].double().numpy(), minlength=count)
+    totals = torch.zeros(count, dtype=torch.float64).index_add_(0, owner[owner >= 0], weights[owner >= 0].double())
+    return totals.numpy()
 
 
 @torch.inference_mode()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from einops import rearrange
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -27,7 +28,8 @@ class MemoryTrace:
     @property
     def cells_in_use(self) -> Tensor:
         """(T,): how many cells the object looks at, as many as an even look at so many would be (perplexity)."""
-        return torch.special.entr(self.cells).sum(-1).exp()
+        entropy: Tensor = torch.special.entr(self.cells).sum(-1)
+        return entropy.exp()
 
 
 class _Written:
@@ -56,7 +58,7 @@ def object_weights(soft_masks: Tensor, grid: tuple[int, int]) -> Tensor:
 
 def look_at_cells(positioned: Tensor, cells: Tensor, heads: int, weights: Tensor) -> Tensor:
     """How much the object, patches (P, D) weighted by (P,), looks at each of the cells (N, D) in Eq. 7: (N,)."""
-    query, key = (x.unflatten(-1, (heads, -1)).transpose(0, 1) for x in (positioned, cells))
+    query, key = (rearrange(x, "n (h d) -> h n d", h=heads) for x in (positioned, cells))
     looks = (query @ key.transpose(-1, -2) * query.shape[-1] ** -0.5).softmax(-1)  # (h, P, N)
     return torch.einsum("hpn,p->n", looks, weights) / heads
 
@@ -77,7 +79,7 @@ def trace_global(model: Locater, clip: ClipFeatures, start: Tensor, weights: Ten
         for positioned, weight in zip(clip.positioned[0], weights, strict=True)
     ]
     origins = torch.stack([written.read_by(look, len(looks)) for look in looks])
-    return MemoryTrace(origins.unflatten(-1, clip.grid), torch.stack(looks))
+    return MemoryTrace(rearrange(origins, "t s (r c) -> t s r c", r=clip.grid[0]), torch.stack(looks))
 
 
 def trace_local(
@@ -101,4 +103,4 @@ def trace_local(
         look = look_at_cells(clip.positioned[0, t + 1], cells[0], model.memory.heads, weights[t + 1])
         looks.append(look)
         origins.append(written.read_by(look, count))
-    return MemoryTrace(torch.stack(origins).unflatten(-1, clip.grid), torch.stack(looks))
+    return MemoryTrace(rearrange(torch.stack(origins), "t s (r c) -> t s r c", r=clip.grid[0]), torch.stack(looks))
