@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
-from locater.cli.options import CheckpointOption, DeviceOption, PrecisionOption
+from locater.cli.options import AnywayOption, CheckpointOption, DeviceOption, PrecisionOption
 from locater.cli.terminal import plain_warnings, progress_display
 from locater.errors import LocaterError
 
@@ -34,6 +34,7 @@ def segment(
     live: Annotated[
         bool, typer.Option(help="Read once, as a camera would be: no knowledge of what comes later.")
     ] = False,
+    anyway: AnywayOption = False,
 ) -> None:
     """Write the masks of every expression in every frame of a video."""
     from locater.io.atomic import atomic_entries
@@ -48,7 +49,7 @@ def segment(
     segmenter = open_segmenter(checkpoint, device, precision)
     folder = out or Path(f"{Path(video).stem}.masks")
     with plain_warnings(), atomic_entries(folder) as partial:
-        frames = _write_results(segmenter, source, expressions, formats, partial, live)
+        frames = _write_results(segmenter, source, expressions, formats, partial, live, anyway)
         made = sorted(entry.name for entry in partial.iterdir())
     typer.echo(f"{frames} frames segmented into {folder}: {', '.join(made)}")
 
@@ -73,6 +74,7 @@ def demo(
             ["overlay", "png", "rle", "sheet"],
             partial,
             live=False,
+            anyway=True,  # a clip that comes with its sentences shows what a checkpoint makes of them
             on_result=lambda result: overlaps.append(clip.overlaps(result)),
         )
     for place, question in enumerate(clip.questions):
@@ -89,6 +91,7 @@ def _write_results(
     formats: list[str],
     folder: Path,
     live: bool,
+    anyway: bool,
     on_result: "Callable[[FrameResult], None] | None" = None,
 ) -> int:
     """The number of frames segmented and written, with progress on the terminal."""
@@ -104,6 +107,7 @@ def _write_results(
             expressions,
             soft="png" in formats and len(expressions) > 1,
             mode="live" if live else "file",
+            anyway=anyway,
             on_global_frame=lambda index: progress.update(looking, completed=index + interval),
         )
         count = 0
