@@ -152,6 +152,7 @@ class Tokens:
     expressions: tuple[str, ...]
     words: tuple[tuple[str, ...], ...]  # as a person reads them
     notices: tuple[str, ...]  # what was cut or is unknown, one sentence each, for a person
+    not_understood: tuple[str, ...] = ()  # which nouns are unknown, a clause an expression that has such
     # False only where it is certain that all rows have equally many words and no room beside them: then nothing needs
     # a mask. Whoever feeds other rows to the same computation, as a captured training step does, leaves it at True.
     may_be_padded: bool = True
@@ -261,7 +262,7 @@ class FramePrediction:
     """What one step says of one frame, at the network's own resolution."""
 
     logits: Tensor  # (B, h, w): the patch grid, or finer
-    word_attention: Tensor  # (B, W)
+    query_attention: Tensor  # a_t (B, W): the words' shares in the query, Eq. 10
     context: Tensor  # G_t (B, P, D)
     query: Tensor  # q_t (B, D)
     patch_logits: Tensor  # (B, P): before any upsampling
@@ -285,5 +286,6 @@ class FrameMasks:
 class FrameResult(FrameMasks):
     """All that the segmenter says of one frame."""
 
-    word_attention: tuple[tuple[tuple[str, float], ...], ...]  # an expression: its words with their weights (Eq. 10)
+    # An expression: its words, weighted by how much the object looks at each.
+    word_attention: tuple[tuple[tuple[str, float], ...], ...]
     state: VideoState  # after this frame; resume from it

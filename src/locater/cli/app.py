@@ -11,6 +11,7 @@ from locater.cli.checkpoints import average, export, info, init, presets
 from locater.cli.contrast import contrast
 from locater.cli.data import data
 from locater.cli.evaluate import evaluate, score, submission
+from locater.cli.explain import explain
 from locater.cli.live import live
 from locater.cli.process.stopping import INTERRUPTED, stopped
 from locater.cli.segment import demo, segment
@@ -23,7 +24,10 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (segment, live, demo, info, presets, init, average, export, train, evaluate, score, ablate, bench):
+for command in (
+    *(segment, live, explain, demo, info, presets, init, average, export),
+    *(train, evaluate, score, ablate, bench),
+):
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):
     app.add_typer(group, name=name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
-from locater.cli.options import CheckpointOption, DeviceOption, ForceOption, PrecisionOption
+from locater.cli.options import AnywayOption, CheckpointOption, DeviceOption, ForceOption, PrecisionOption
 from locater.cli.process.stopping import TERMINATED
 from locater.cli.terminal import plain_warnings
 from locater.errors import LocaterError
@@ -45,6 +45,7 @@ def live(
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
     device: DeviceOption = None,
     precision: PrecisionOption = "float32",
+    anyway: AnywayOption = False,
 ) -> None:
     """Segment what a camera sees, as it happens: frames that come too fast are dropped, never queued."""
     from locater.video.live.source import LiveSource
@@ -55,7 +56,7 @@ def live(
     speed = LiveSpeed()
     with plain_warnings(), ExitStack() as stack, stopped_gently(opened) as terminated:
         write = _open_sink(stack, out, format, force, opened, sentences)
-        for result in segmenter.segment(opened, sentences, mode="live"):
+        for result in segmenter.segment(opened, sentences, mode="live", anyway=anyway):
             note = speed.note(opened.age(result.frame))
             try:
                 write(result, note)

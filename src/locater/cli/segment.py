@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
-from locater.cli.options import CheckpointOption, DeviceOption, ForceOption, LiveOption, PrecisionOption, SentenceOption
+from locater.cli.options import (
+    AnywayOption,
+    CheckpointOption,
+    DeviceOption,
+    ForceOption,
+    LiveOption,
+    PrecisionOption,
+    SentenceOption,
+)
 from locater.cli.terminal import plain_warnings, progress_display, say_failure
 from locater.cli.videos import Job, place_results, read_words
 from locater.errors import LocaterError
@@ -45,6 +53,7 @@ def segment(
     device: DeviceOption = None,
     precision: PrecisionOption = "float32",
     live: LiveOption = False,
+    anyway: AnywayOption = False,
 ) -> None:
     """Write the masks of every sentence in every frame of each video."""
     formats = _formats(format)
@@ -52,10 +61,15 @@ def segment(
     jobs = place_results(asked, out)
 
     def write(segmenter: "Segmenter", source: "FrameSource", folder: Path) -> int:
-        return _write_results(segmenter, source, asked.sentences, formats, folder, live)
+        return _write_results(segmenter, source, asked.sentences, formats, folder, live, anyway)
+
+    def open_network() -> "Segmenter":
+        segmenter = open_segmenter(checkpoint, device, precision)
+        segmenter.read_words(asked.sentences, anyway)  # what is wrong with a sentence is wrong for every video
+        return segmenter
 
     with plain_warnings():
-        _segment_each(jobs, force, lambda: open_segmenter(checkpoint, device, precision), write)
+        _segment_each(jobs, force, open_network, write)
 
 
 def _formats(text: str) -> list[str]:
@@ -147,6 +161,7 @@ def demo(
             ["overlay", "png", "rle", "sheet"],
             partial,
             live=False,
+            anyway=True,  # a clip that comes with its sentences shows what a checkpoint makes of them
             on_result=lambda result: overlaps.append(clip.overlaps(result)),
         )
     for place, question in enumerate(clip.questions):
@@ -163,6 +178,7 @@ def _write_results(
     formats: list[str],
     folder: Path,
     live: bool,
+    anyway: bool,
     on_result: "Callable[[FrameResult], None] | None" = None,
 ) -> int:
     """The number of frames segmented and written, with progress on the terminal."""
@@ -175,6 +191,7 @@ def _write_results(
             expressions,
             soft="png" in formats and len(expressions) > 1,
             mode="live" if live else "file",
+            anyway=anyway,
             on_global_frame=counts.looked_at,
         )
         for result in results:

@@ -71,6 +71,7 @@ class Segmenter:
         mode: Mode = "auto",
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        anyway: bool = False,
         state: VideoState | None = None,
         on_global_frame: Callable[[int], None] | None = None,
     ) -> Iterator[FrameResult]:
@@ -78,17 +79,18 @@ class Segmenter:
 
         `mode` `auto` is `live` for a stream that can be read only once, else `file`. `live` takes one frame a chunk
         unless told otherwise, so that nothing waits. `frames_per_second` dates frames that carry no time of their own
-        (images, arrays). `state`, from an earlier result, continues an interrupted video: a file is given whole
-        again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit for bit (up
-        to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which frame pass one
-        has reached.
+        (images, arrays). A sentence with a noun that the network does not know is refused, unless `anyway`: what is
+        left of it may mean something else. `state`, from an earlier result, continues an interrupted video: a file is
+        given whole again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit
+        for bit (up to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which
+        frame pass one has reached.
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = _is_live(frames, mode, state)
         if state is not None and state.expressions != texts:
             raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-        words = self._read_words(texts)
+        words = self.read_words(texts, anyway)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
         return self._results(frames, words, state, chunk, is_live, soft, on_global_frame)
@@ -101,20 +103,27 @@ class Segmenter:
         mode: Mode = "auto",
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        anyway: bool = False,
     ) -> MaskTrack:
         """All masks of a video, held as run lengths."""
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         frames = open_source(source, frames_per_second)
         track: MaskTrack | None = None
-        for result in self.segment(frames, texts, mode=mode, chunk_frames=chunk_frames):
+        for result in self.segment(frames, texts, mode=mode, chunk_frames=chunk_frames, anyway=anyway):
             track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
         if track is None:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
 
-    def _read_words(self, texts: tuple[str, ...]) -> Words:
+    def read_words(self, texts: tuple[str, ...], anyway: bool) -> Words:
+        """The sentences, encoded; what is unknown is warned of, and an unknown noun is an error unless `anyway`."""
         tokens = self.model.text.trimmed(self.model.text.tokenize(texts)).to(self.device)
+        if tokens.not_understood and not anyway:
+            raise LocaterError(
+                f"{'; '.join(tokens.not_understood)}; use other English words, or go on without these by --anyway "
+                "(in Python: anyway=True)."
+            )
         for notice in tokens.notices:
             warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
         with torch.inference_mode():

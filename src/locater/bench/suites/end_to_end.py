@@ -99,7 +99,7 @@ def segment_video(segmenter: Segmenter, source: FrameSource, folder: Path) -> Ra
     fingerprint, count = hashlib.sha256(), 0
     began = time.perf_counter()
     with open_writers(["overlay"], folder, source.info, sentences_of(1)) as writers:
-        for result in segmenter.segment(source, sentences_of(1)):
+        for result in segmenter.segment(source, sentences_of(1), anyway=True):
             writers.write(result)
             fingerprint.update(np.packbits(result.masks).tobytes())
             count += 1
