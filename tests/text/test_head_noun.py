@@ -2,7 +2,7 @@
 
 import pytest
 
-from locater.text.head_noun import head_noun
+from locater.text.head_noun import carriers, head_noun
 from locater.text.words import split_words
 
 
@@ -34,3 +34,17 @@ from locater.text.words import split_words
 def test_the_noun_is_found(sentence: str, named: str) -> None:
     words = split_words(sentence)
     assert " ".join(words[place] for place in head_noun(words)) == named
+
+
+@pytest.mark.parametrize(
+    ("sentence", "named"),
+    [
+        ("the woman riding a horse", ["horse"]),
+        ("the man on a red motorbike on the left", ["motorbike", "left"]),
+        ("the dog next to the car", []),
+        ("riding", []),
+    ],
+)
+def test_what_a_thing_is_on_is_found(sentence: str, named: list[str]) -> None:
+    words = split_words(sentence)
+    assert [" ".join(words[place] for place in places) for places in carriers(words)] == named

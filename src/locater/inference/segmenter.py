@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 import torch
+from PIL import Image
 from torch import Tensor
 
 from locater.compute.device import find_device
@@ -15,16 +16,17 @@ from locater.compute.precision import Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
 from locater.inference.chunks import Chunks, Plan
-from locater.inference.judging import THRESHOLD, Judge
+from locater.inference.judging import Judge
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
 from locater.model.second_look import SecondLook
-from locater.records import Frame, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
+from locater.records import Frame, FrameResult, FrameSource, Pixels, VideoState, Words
 from locater.video.reader import open_source
+from locater.video.track import MaskTrack
 from locater.video.transforms import frame_times, frames_to_tensor
 
-Source = str | Path | FrameSource | Iterable[Pixels]
+Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
 
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
@@ -78,6 +80,7 @@ class Segmenter:
         threshold: float | None = None,
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        anyway: bool = False,
         state: VideoState | None = None,
         on_global_frame: Callable[[int], None] | None = None,
     ) -> Iterator[FrameResult]:
@@ -86,17 +89,18 @@ class Segmenter:
         `mode` `auto` is `live` for a stream that can be read only once, else `file`. `live` takes one frame a chunk
         unless told otherwise, so that nothing waits. `frames_per_second` dates frames that carry no time of their own
         (images, arrays). Masks whose score is below `threshold` are left empty, where the checkpoint has a second
-        look. `state`, from an earlier result, continues an interrupted video: a file is given whole
-        again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit for bit (up
-        to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which frame pass one
-        has reached.
+        look. A sentence with a noun that the network does not know is refused, unless `anyway`: what is
+        left of it may mean something else. `state`, from an earlier result, continues an interrupted video: a file is
+        given whole again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit
+        for bit (up to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which
+        frame pass one has reached.
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = _is_live(frames, mode, state)
         if state is not None and state.expressions != texts:
             raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-        words = self._read_words(texts)
+        words = self.read_words(texts, anyway)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
         judge = self._judge(threshold)
@@ -111,14 +115,14 @@ class Segmenter:
         mode: Mode = "auto",
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        anyway: bool = False,
     ) -> MaskTrack:
         """All masks of a video, held as run lengths."""
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
+        frames = open_source(source, frames_per_second)
         track: MaskTrack | None = None
-        for result in self.segment(
-            source, texts, mode=mode, chunk_frames=chunk_frames, frames_per_second=frames_per_second
-        ):
-            track = track or MaskTrack(texts, *result.masks.shape[1:])
+        for result in self.segment(frames, texts, mode=mode, chunk_frames=chunk_frames, anyway=anyway):
+            track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
         if track is None:
             raise LocaterError("The source holds no frames; give a video with at least one.")
@@ -132,10 +136,16 @@ class Segmenter:
             if threshold is not None:
                 raise LocaterError("This checkpoint has no calibrated score to compare with a threshold; leave it out.")
             return None
-        return Judge(self.chunks.model, self.second_look, THRESHOLD if threshold is None else threshold)
+        return Judge(self.chunks.model, self.second_look, threshold or 0.0)
 
-    def _read_words(self, texts: tuple[str, ...]) -> Words:
+    def read_words(self, texts: tuple[str, ...], anyway: bool) -> Words:
+        """The sentences, encoded; what is unknown is warned of, and an unknown noun is an error unless `anyway`."""
         tokens = self.model.text.trimmed(self.model.text.tokenize(texts)).to(self.device)
+        if tokens.not_understood and not anyway:
+            raise LocaterError(
+                f"{'; '.join(tokens.not_understood)}; use other English words, or go on without these by --anyway "
+                "(in Python: anyway=True)."
+            )
         for notice in tokens.notices:
             warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
         with torch.inference_mode():
@@ -186,11 +196,11 @@ class Segmenter:
         """Both passes in one, where a chunk holds the video: each frame is encoded once, for both memories."""
         plan = Plan(self._samples(whole, state))
         state = replace(state, is_global_complete=True)
+        if on_frame is not None:  # all is read; the rest of the time goes into the masks
+            on_frame(whole[-1].index)
         with torch.inference_mode():
             found = self.chunks.segment(*self._input(whole, duration), words, state, plan, is_full)
             pending = AsyncResults.of(whole, found, words, soft)
-        if on_frame is not None:
-            on_frame(whole[-1].index)
         yield from pending.results()
 
     def _write_global_memory(

@@ -1,4 +1,4 @@
-"""Which words of a sentence name the thing that is meant: *dog* of "the small dog that chases a cat"."""
+"""Which words of a sentence name the thing that is meant, *dog* of "the dog on a skateboard", and what it is on."""
 
 from collections.abc import Sequence
 
@@ -29,6 +29,7 @@ _AFTER_NOUN = frozenset(
         "not of here there away together alone he she it they"
     )
 )
+_CARRIED = ("riding", "on")
 _LONGEST = 2  # words of a name: "fire hydrant", "tennis player"
 
 
@@ -47,6 +48,15 @@ def head_noun(words: Sequence[str]) -> range:
     if start == end:  # nothing but attributes, as in "the left one" or "the white"
         return range(max(place, end - 1), end)
     return range(max(start, end - _LONGEST), end)
+
+
+def carriers(words: Sequence[str]) -> list[range]:
+    """The places of the words that name what the thing is on or rides, as far as they are told."""
+    after = [
+        place + 1 for place, word in enumerate(words) if word.lower() in _CARRIED and place >= head_noun(words).stop
+    ]
+    found = [(start, head_noun(words[start:])) for start in after]
+    return [range(start + noun.start, start + noun.stop) for start, noun in found if len(noun)]
 
 
 def _ends(word: str, is_named: bool, is_single: bool) -> bool:
