@@ -75,7 +75,7 @@ def test_looks_become_rarer_and_begin_when_something_is_marked(model: Locater, m
         (judged,) = judge.over([replace(each, masks=masks)], looks)
         looks = judged.state.looks
     assert looked == [3, 4, 8, 16, 32]
-    assert looks is not None and looks[0, 1] == 5 and looks[1, 1] == 0
+    assert looks is not None and looks[0, 2] == 5 and looks[1, 2] == 0
 
 
 def test_a_video_that_goes_on_has_the_same_scores(model: Locater, tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class SecondLook(nn.Module):
 
     def familiarity(self, nouns: Tensor) -> Tensor:
         """Of nouns (M, E), each in [0, 1] as its likeness (M,) to the nearest well-trained one."""
+        if not len(self.familiar):
+            return nouns.new_zeros(len(nouns))
         return (nouns @ self.familiar.T).amax(-1).clamp(0.0, 1.0)
 
     def score(self, verdict: Tensor, familiarity: Tensor, sureness: Tensor) -> Tensor:
