@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -13,11 +14,12 @@ from torch import Tensor
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
 from locater.inference.chunks import ChunkMasks, Chunks
-from locater.inference.correction_checks import check_size
 from locater.inference.correcting import CorrectedMask, FrameView, corrected_mask
+from locater.inference.correction_checks import check_size
 from locater.inference.following import SUREST, corrected_in, forgotten, found_again, nobody_followed, seen
 from locater.model.locater import ClipFeatures
-from locater.records import Correction, Frame, FrameResult, FrameSource, Followed, VideoState, Words
+from locater.model.visual.refiner import Refiner
+from locater.records import Correction, Followed, Frame, FrameResult, FrameSource, VideoState, Words
 
 FARTHEST_BACK = 1000  # frames before a correction that follow it
 _BLOCK_FRAMES = 64  # read at a time on the way back, and held in the network's size
@@ -25,12 +27,22 @@ _STEPS = 120 / SUREST  # of a logit in one byte
 Input = Callable[[list[Frame], float | None], tuple[Tensor, Tensor]]
 
 
-@dataclass(frozen=True)
 class SeenChunk:
-    """Some frames, encoded."""
+    """Some frames, encoded for the network, and for corrections once somebody asks."""
 
-    clip: ClipFeatures
-    image: Tensor  # (T, D, r, c): what frames are compared by
+    def __init__(self, clip: ClipFeatures, look: Callable[[], Tensor], refiner: Refiner | None) -> None:
+        self.clip = clip
+        self._look = look
+        self._refiner = refiner
+
+    @cached_property
+    def _image(self) -> Tensor:
+        """(T, D, r, c), of all frames at once."""
+        return self._look()
+
+    def view(self, t: int) -> FrameView:
+        """The chunk's t-th frame as corrections see it."""
+        return FrameView(self._image[t : t + 1], self._refiner)
 
 
 @dataclass(frozen=True)
@@ -63,7 +75,11 @@ class CorrectedVideo:
         self._before: dict[tuple[int, int], bytes] = {}  # what followed on the way back, likewise
 
     def results(
-        self, source: FrameSource, state: VideoState, soft: bool, samples: Callable[[list[Frame], VideoState], tuple[int, ...]]
+        self,
+        source: FrameSource,
+        state: VideoState,
+        soft: bool,
+        samples: Callable[[list[Frame], VideoState], tuple[int, ...]],
     ) -> Iterator[FrameResult]:
         """Every frame's from the state's on; `samples` tells which frames are written to a live global memory."""
         is_live = not state.is_global_complete
@@ -102,7 +118,7 @@ class CorrectedVideo:
             with torch.inference_mode():
                 chunk = self._seen(some, source.info.duration)
                 raw, _, _ = self._stepped(chunk, told.frame - first, start)
-                view = self._view(chunk, told.frame - first)
+                view = chunk.view(told.frame - first)
                 self._correct(told, frame, view, raw, self._nearest(told, view))
 
     def _nearest(self, told: Correction, view: FrameView) -> Followed:
@@ -148,7 +164,7 @@ class CorrectedVideo:
         return (max(earlier) + frame) // 2 + 1 if earlier else max(0, frame - FARTHEST_BACK)
 
     def _block(self, source: FrameSource, last: int) -> dict[int, tuple[Tensor, Tensor]]:
-        """The inputs of some chunks, the latest beginning at frame `last`: read at once, as every reading starts at 0."""
+        """The inputs of some chunks, the latest from frame `last` on, read at once: a file is read from its start."""
         count = max(1, _BLOCK_FRAMES // self._chunk)
         first = max(0, last - (count - 1) * self._chunk)
         frames = source.frames(start=first)
@@ -160,10 +176,12 @@ class CorrectedVideo:
     ) -> VideoState:
         """The state behind a frame, whose masks are kept where they follow a later one."""
         t = frame - first
-        view = self._view(chunk, t)
+        view = chunk.view(t)
         raw, _, after = self._stepped(chunk, t, state)
         followed = state.followed or nobody_followed(len(raw), view.looks)
-        is_over = [not any(row == r and start <= frame < a for (r, a), start in spans.items()) for row in range(len(raw))]
+        is_over = [
+            not any(row == r and start <= frame < a for (r, a), start in spans.items()) for row in range(len(raw))
+        ]
         followed = forgotten(followed, torch.tensor(is_over, device=raw.device))
         final = self._redrawn(view, found_again(followed, view.looks, raw, view.grid))
         for row in followed.is_followed.nonzero().flatten().tolist():
@@ -195,8 +213,12 @@ class CorrectedVideo:
         self, chunk: SeenChunk, t: int, frame: Frame, state: VideoState
     ) -> tuple[Tensor, Tensor, VideoState]:
         """A frame's final logits (E, h, w), its word attention, and the state after it."""
-        view = self._view(chunk, t)
         raw, attention, after = self._stepped(chunk, t, state)
+        if all((row, frame.index) in self._before for row in range(len(raw))):
+            known = [_unpacked(self._before.pop((row, frame.index)), raw[row]) for row in range(len(raw))]
+            final = torch.stack(known)
+            return final, attention, replace(self._model.told(chunk.clip.frame(t), final, state, after), followed=None)
+        view = chunk.view(t)
         followed = state.followed or nobody_followed(len(raw), view.looks)
         if not state.is_global_complete:
             for told in self._corrections:
@@ -243,14 +265,14 @@ class CorrectedVideo:
         """Frames (1, T, 3, S, S') as the network and as corrections see them."""
         frames = frames.to(self._chunks.dtype)
         visual = self._model.visual(frames)
-        if self._model.refiner is not None:
-            image = self._model.refiner.looked_at(frames[0])
-        else:
-            image = rearrange(visual.patches[0], "t (r c) d -> t d r c", r=visual.grid[0])
-        return SeenChunk(self._model.fuse(visual, times, self._words), image)
+        refiner = self._model.refiner
 
-    def _view(self, chunk: SeenChunk, t: int) -> FrameView:
-        return FrameView(chunk.image[t : t + 1], self._model.refiner)
+        def look() -> Tensor:
+            if refiner is not None:
+                return refiner.looked_at(frames[0])
+            return rearrange(visual.patches[0], "t (r c) d -> t d r c", r=visual.grid[0])
+
+        return SeenChunk(self._model.fuse(visual, times, self._words), look, refiner)
 
     def _stepped(self, chunk: SeenChunk, t: int, state: VideoState) -> tuple[Tensor, Tensor, VideoState]:
         """The network's own logits (E, h, w) of a frame, nothing for no words, its attention and its state after it."""
@@ -283,7 +305,9 @@ def _past_the_end(frame: int, count: int) -> LocaterError:
 
 def _packed(logits: Tensor) -> bytes:
     """Logits (h, w) in a byte each, deflated: mostly all yes and all no."""
-    return zlib.compress((logits.float().clamp(-SUREST, SUREST) * _STEPS).round().to(torch.int8).cpu().numpy().tobytes())
+    return zlib.compress(
+        (logits.float().clamp(-SUREST, SUREST) * _STEPS).round().to(torch.int8).cpu().numpy().tobytes()
+    )
 
 
 def _unpacked(packed: bytes, like: Tensor) -> Tensor:

@@ -15,6 +15,8 @@ from locater.records import Click, Correction, Mask
 _CERTAIN_AROUND = 0.012  # of the longer side: how far around a click its own word is law
 _ANOTHER = 0.5  # of a mask's area: what is clicked and larger may be another thing, else it is a part
 _MOST = 0.5  # of a mask's area: a part is smaller
+_A_REST = 0.2  # of a mask's area: less is what nobody cared to take out
+_TOO_MUCH = 2.0  # of the area of a mask that was right elsewhere: no part of it is as large
 _LARGE_PART = 0.05  # of the longer side: how far a part may reach that cannot be told from the thing
 _TOUCHING = 5  # pixels of the network's mask across which two parts still touch
 _BESIDE_BOX = 0.05  # of the box's sides: how far a mask may stand out of it
@@ -93,7 +95,10 @@ def corrected_mask(
     else:
         logits = base.float().clamp(-SUREST, SUREST)
         if inside:
-            thing = torch.maximum(pointed_at(told.clicks), _around(inside, size, base))
+            core = [] if followed is None else _innermost(followed > 0, size)
+            thing = torch.maximum(pointed_at([*told.clicks, *core]), _around(inside, size, base))
+            if followed is not None and (thing > 0).sum() > _TOO_MUCH * (logits > 0).sum() > 0:
+                thing = torch.minimum(thing, _around(inside, size, base, _LARGE_PART))
             if (thing > 0).sum() > _ANOTHER * (logits > 0).sum():
                 logits = torch.where(_touching(logits > 0, thing > 0), logits, -SUREST)
             logits = torch.maximum(thing, logits)
@@ -108,7 +113,9 @@ def corrected_mask(
     logits = torch.maximum(logits, _around(inside, size, base))
     outside = _around([click for click in told.clicks if not click.is_inside], size, base)
     logits = torch.minimum(logits, -outside)
-    says_what = followed is not None or bool(inside) or told.box is not None or told.mask is not None
+    is_said = followed is not None or bool(inside) or told.box is not None or told.mask is not None
+    # Who takes out a part has looked at the rest.
+    says_what = is_said or bool((logits > 0).sum() > _A_REST * (own > 0).sum())
     return _judged(view, own, logits, taken_out | (outside > 0), says_what)
 
 
@@ -133,15 +140,13 @@ def _only_near(box: tuple[float, float, float, float], size: tuple[int, int], li
     left, top, right, bottom = box
     x_margin, y_margin = _BESIDE_BOX * (right - left), _BESIDE_BOX * (bottom - top)
     y, x = _pixels(size, like)
-    is_near = ((top - y_margin <= y) & (y <= bottom + y_margin))[:, None] & (left - x_margin <= x) & (
-        x <= right + x_margin
+    is_near = (
+        ((top - y_margin <= y) & (y <= bottom + y_margin))[:, None] & (left - x_margin <= x) & (x <= right + x_margin)
     )
     return torch.where(is_near, SUREST, -SUREST)
 
 
-def _around(
-    clicks: Sequence[Click], size: tuple[int, int], like: Tensor, reach: float = _CERTAIN_AROUND
-) -> Tensor:
+def _around(clicks: Sequence[Click], size: tuple[int, int], like: Tensor, reach: float = _CERTAIN_AROUND) -> Tensor:
     """The surest "yes" right around some clicks, else the surest "no"."""
     near = torch.zeros_like(like, dtype=torch.bool)
     y, x = _pixels(size, like)
@@ -161,6 +166,20 @@ def _touching(mask: Tensor, seed: Tensor) -> Tensor:
         if torch.equal(grown, reached):
             return reached & mask
         reached = grown
+
+
+def _innermost(mask: Tensor, size: tuple[int, int]) -> list[Click]:
+    """A click where `mask` (h, w) is thickest; none where it is empty."""
+    left = mask
+    while (thinner := -F.max_pool2d(-left[None].float(), 3, stride=1, padding=1)[0] > 0).any():
+        left = thinner
+        if left.all():
+            break
+    places = left.nonzero()
+    if not len(places):
+        return []
+    row, column = places[len(places) // 2].tolist()
+    return [Click((column + 0.5) * size[1] / mask.shape[1], (row + 0.5) * size[0] / mask.shape[0])]
 
 
 def _cell(click: Click, size: tuple[int, int], shape: tuple[int, int]) -> tuple[int, int]:

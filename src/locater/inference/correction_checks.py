@@ -15,15 +15,13 @@ def checked_corrections(
     merged: dict[tuple[int, int], Correction] = {}
     for told in corrections:
         _check(told, len(sentences), info)
-        before = merged.get((told.expression, told.frame))
-        if before is not None:
-            told = replace(
-                told,
-                clicks=before.clicks + told.clicks,
-                box=told.box or before.box,
-                mask=before.mask if told.mask is None else told.mask,
-            )
-        merged[told.expression, told.frame] = told
+        before = merged.get((told.expression, told.frame), told)
+        merged[told.expression, told.frame] = replace(
+            told,
+            clicks=told.clicks if before is told else before.clicks + told.clicks,
+            box=told.box or before.box,
+            mask=before.mask if told.mask is None else told.mask,
+        )
     for place, sentence in enumerate(sentences):
         if not sentence and all(told.expression != place for told in merged.values()):
             raise LocaterError("Expression '' holds no words; say what to segment, or click it in a frame.")
@@ -56,8 +54,8 @@ def _check(told: Correction, sentences: int, info: VideoInfo) -> None:
     if not 0 <= told.expression < sentences:
         raise LocaterError(f"Sentence {told.expression + 1} is corrected, but there are {sentences}.")
     if told.frame < 0 or (info.frame_count is not None and told.frame >= info.frame_count):
-        known = "" if info.frame_count is None else f" has {info.frame_count} frames; they"
-        raise LocaterError(f"There is no frame {told.frame} to correct: the video{known or ' has frames that'} are numbered from 0.")
+        known = "" if info.frame_count is None else f", and the video has {info.frame_count}"
+        raise LocaterError(f"There is no frame {told.frame} to correct: frames are numbered from 0{known}.")
     numbers = [*(value for click in told.clicks for value in (click.x, click.y)), *(told.box or ())]
     if not all(math.isfinite(value) for value in numbers):
         raise LocaterError(f"The correction of frame {told.frame} holds something that is no number.")

@@ -13,12 +13,13 @@ ALIKE = 8  # places of a known frame that are asked
 SHARPNESS = 0.07  # differences of cosine likeness that count
 REACH = 0.15  # of the longer side: how far an object is looked for from where it was in the last frame
 UNKNOWN = 0.5
+LENIENCE = 0.5  # on a logit: it is more often overlooked than seen where it is not
 SUREST = 8.0  # a logit beyond it says no more
 _LEAST = 1e-3  # a probability below it says no more
 
 
 def looks_of(image: Tensor) -> Tensor:
-    """How places look, (T, P, D) float16 of length 1, from features (T, D, r, c): what all have in common is left out."""
+    """How places look, (T, P, D) float16 of length 1, from features (T, D, r, c) less what all have in common."""
     features = image.float().flatten(2)
     return F.normalize(features - features.mean(2, keepdim=True), dim=1).transpose(1, 2).half()
 
@@ -83,7 +84,8 @@ def found_again(followed: Followed, looks: Tensor, own: Tensor, grid: tuple[int,
         if (last > UNKNOWN).any():
             nearby = _asked(looks, followed.last_looks, last, (distance / REACH) ** 2)
             belief = (belief + nearby) / 2
-        matched = upsample(belief.clamp(_LEAST, 1 - _LEAST).logit().view(1, *grid), (own.shape[-2], own.shape[-1]))[0]
+        matched = (belief.clamp(_LEAST, 1 - _LEAST).logit() + LENIENCE).view(1, *grid)
+        matched = upsample(matched, (own.shape[-2], own.shape[-1]))[0]
         answers.append(matched + followed.trust[row] * own[row].float().clamp(-SUREST, SUREST))
     return torch.stack([answer.to(own.dtype) for answer in answers])
 

@@ -224,7 +224,7 @@ class Locater(nn.Module):
         return predictions, states
 
     def told(self, frame: ClipFeatures, logits: Tensor, before: VideoState, after: VideoState) -> VideoState:
-        """The state `after` a frame whose masks (B, h, w) were told: they are in the local memory, not its own (Eq. 6)."""
+        """The state `after` a frame with masks (B, h, w) that were told, in its local memory for its own (Eq. 6)."""
         writes = self.memory.prepare_local(frame.projected)
         if writes is None:
             return after
