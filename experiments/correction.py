@@ -10,7 +10,6 @@ of the largest region that is wrongly marked. Printed for each sentence: J befor
 """
 
 import argparse
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -111,4 +110,4 @@ if __name__ == "__main__":
     parser.add_argument("--clicks", type=int, default=3)
     parser.add_argument("--below", type=float, default=0.5)
     parser.add_argument("--precision", default="bfloat16")
-    sys.exit(main(parser.parse_args()))
+    main(parser.parse_args())

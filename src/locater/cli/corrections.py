@@ -69,5 +69,5 @@ def _drawn(path: Path) -> "Mask":
     picture = opened(path)
     if picture.mode not in ("1", "L", "P", "I", "I;16"):
         picture = picture.convert("RGB")
-    pixels = np.asarray(picture)
-    return pixels.any(-1) if pixels.ndim == 3 else pixels > 0
+    pixels = np.atleast_3d(np.asarray(picture))
+    return np.asarray((pixels > 0).any(-1), dtype=np.bool_)

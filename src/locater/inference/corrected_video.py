@@ -34,6 +34,7 @@ class SeenChunk:
         self.clip = clip
         self._look = look
         self._refiner = refiner
+        self._views: dict[int, FrameView] = {}
 
     @cached_property
     def _image(self) -> Tensor:
@@ -42,7 +43,9 @@ class SeenChunk:
 
     def view(self, t: int) -> FrameView:
         """The chunk's t-th frame as corrections see it."""
-        return FrameView(self._image[t : t + 1], self._refiner)
+        if t not in self._views:
+            self._views[t] = FrameView(self._image[t : t + 1], self._refiner)
+        return self._views[t]
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,15 @@ class _Anchor:
 
     mask: CorrectedMask
     looks: Tensor  # (P, D)
+
+
+@dataclass(frozen=True)
+class _FrameMasks:
+    """One frame's masks."""
+
+    own: Tensor  # (E, h, w): the network's
+    final: Tensor  # (E, h, w)
+    is_given: Tensor  # (E,) bool: told of this very frame, or known from the way back
 
 
 class CorrectedVideo:
@@ -190,7 +202,7 @@ class CorrectedVideo:
             if anchor := self._anchors.get((row, frame)):
                 followed = corrected_in(followed, row, anchor.looks, anchor.mask.labels, anchor.mask.trust)
                 final[row] = anchor.mask.logits
-        return self._told(chunk, t, raw, final, followed, state, after, view)
+        return self._told(chunk, t, _FrameMasks(raw, final, followed.is_followed), followed, state, after)
 
     # ---- Frames in order ---------------------------------------------------------------------------------------------
 
@@ -236,25 +248,18 @@ class CorrectedVideo:
                 final[key[0]] = anchor.mask.logits
             elif key in self._before:
                 final[key[0]] = _unpacked(self._before.pop(key), final[key[0]])
-        return final, attention, self._told(chunk, t, raw, final, followed, state, after, view, is_given)
+        return final, attention, self._told(chunk, t, _FrameMasks(raw, final, is_given), followed, state, after)
 
     def _told(
-        self,
-        chunk: SeenChunk,
-        t: int,
-        raw: Tensor,
-        final: Tensor,
-        followed: Followed,
-        before: VideoState,
-        after: VideoState,
-        view: FrameView,
-        is_given: Tensor | None = None,
+        self, chunk: SeenChunk, t: int, masks: _FrameMasks, followed: Followed, before: VideoState, after: VideoState
     ) -> VideoState:
         """The state after a frame: where a mask was told or followed it is written instead of the network's own."""
-        is_told = followed.is_followed if is_given is None else followed.is_followed | is_given
-        masks = torch.where(is_told[:, None, None], final, raw)
-        told = self._model.told(chunk.clip.frame(t), masks, before, after) if is_told.any() else after
-        return replace(told, followed=seen(followed, view.looks, final, view.grid))
+        view = chunk.view(t)
+        is_told = followed.is_followed | masks.is_given
+        if is_told.any():
+            written = torch.where(is_told[:, None, None], masks.final, masks.own)
+            after = self._model.told(chunk.clip.frame(t), written, before, after)
+        return replace(after, followed=seen(followed, view.looks, masks.final, view.grid))
 
     # ---- The network -------------------------------------------------------------------------------------------------
 
@@ -270,7 +275,8 @@ class CorrectedVideo:
         def look() -> Tensor:
             if refiner is not None:
                 return refiner.looked_at(frames[0])
-            return rearrange(visual.patches[0], "t (r c) d -> t d r c", r=visual.grid[0])
+            patches: Tensor = rearrange(visual.patches[0], "t (r c) d -> t d r c", r=visual.grid[0])
+            return patches
 
         return SeenChunk(self._model.fuse(visual, times, self._words), look, refiner)
 
