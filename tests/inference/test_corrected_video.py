@@ -57,7 +57,7 @@ def test_clicks_are_honoured_and_the_frames_around_follow(segmenter: Segmenter, 
     assert after[10].masks[0, 15, 20] and not after[10].masks[0, 33, 45]
     for index in (0, 9, 11, 20):
         assert not np.array_equal(soft(before[index]), soft(after[index]))
-    assert not torch.equal(before[10].state.local_cells, after[10].state.local_cells)
+    assert not torch.allclose(before[10].state.local_cells, after[10].state.local_cells, atol=1e-3)
 
 
 def test_live_a_correction_holds_from_its_frame_on(segmenter: Segmenter, video: Video) -> None:

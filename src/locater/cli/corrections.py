@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
-    from locater.records import Correction, Mask
+    from locater.records import Correction, Mask, VideoInfo
 
 CLICK = "FRAME,X,Y for what is meant, FRAME,X,Y,- for what is not"
 BOX = "FRAME,LEFT,TOP,RIGHT,BOTTOM"
@@ -22,6 +22,18 @@ def read_corrections(clicks: Sequence[str], boxes: Sequence[str], masks: Sequenc
         *(_read(text, "--box", BOX, _box) for text in boxes),
         *(_read(text, "--mask", MASK, _mask) for text in masks),
     ]
+
+
+def sentences_for(expressions: Sequence[str], corrections: "Sequence[Correction]", info: "VideoInfo") -> list[str]:
+    """The sentences to segment by, one without words for each object that is only clicked; slips are told."""
+    from locater.inference.correction_checks import checked_corrections
+
+    if not expressions and not corrections:
+        raise LocaterError('Nothing is asked for; say what to segment, as "the dog", or click it: --click FRAME,X,Y.')
+    sentences = list(expressions) or [""] * (1 + max(told.expression for told in corrections))
+    if corrections:
+        checked_corrections(corrections, sentences, info)
+    return sentences
 
 
 def _read(text: str, option: str, form: str, parse: "Callable[[int, int, list[str]], Correction]") -> "Correction":

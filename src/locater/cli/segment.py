@@ -44,8 +44,7 @@ def segment(
     mask: MaskOption = None,
 ) -> None:
     """Write the masks of every expression in every frame of a video."""
-    from locater.cli.corrections import read_corrections
-    from locater.inference.correction_checks import checked_corrections
+    from locater.cli.corrections import read_corrections, sentences_for
     from locater.io.atomic import atomic_entries
     from locater.video.reader import open_source
     from locater.video.writer import check_formats
@@ -56,11 +55,7 @@ def segment(
         raise LocaterError("No output format is left to write; name one with --format, for example overlay.")
     source = open_source(video)
     corrections = read_corrections(click or [], box or [], mask or [])
-    if not expressions and not corrections:
-        raise LocaterError('Nothing is asked for; say what to segment, as "the dog", or click it: --click FRAME,X,Y.')
-    sentences = expressions or [""] * (1 + max(told.expression for told in corrections))
-    if corrections:
-        checked_corrections(corrections, sentences, source.info)
+    sentences = sentences_for(expressions or [], corrections, source.info)
     segmenter = open_segmenter(checkpoint, device, precision)
     folder = out or Path(f"{Path(video).stem}.masks")
     with plain_warnings(), atomic_entries(folder) as partial:
