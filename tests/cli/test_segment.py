@@ -5,9 +5,11 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from pycocotools.coco import COCO
 
+from locater.model.checkpoint import from_pretrained, save_pretrained
 from locater.video.overlay import DAVIS_PALETTE
 from tests.support.command_line.clips import ALL_FORMATS, DOG, FRAMES, HEIGHT, OTHER, WIDTH
 from tests.support.command_line.running import Run, run_process
@@ -24,9 +26,8 @@ def test_segment_writes_every_format(checkpoint: Path, video: Path, tmp_path: Pa
 
     with av.open(str(folder / "overlay.mp4")) as container:
         assert container.streams.video[0].codec_context.name == "h264"
-        assert [(f.width, f.height, f.format.name) for f in container.decode(video=0)] == [
-            (WIDTH, HEIGHT, "yuv420p")
-        ] * FRAMES
+        frames = [(f.width, f.height > HEIGHT, f.format.name) for f in container.decode(video=0)]
+        assert frames == [(WIDTH, True, "yuv420p")] * FRAMES, "a legend below the picture"
 
     coco = COCO(str(folder / "masks.json"))
     assert coco.getImgIds() == list(range(FRAMES))
@@ -54,7 +55,7 @@ def test_a_long_and_a_foreign_sentence_are_read_as_far_as_they_go(
 ) -> None:
     ran = run(
         *("segment", video, "the dog " * 2500, "der Hund\nlinks 左边的狗", "--checkpoint", checkpoint),
-        *("--format", "rle", "--out", tmp_path / "out"),
+        *("--format", "rle", "--out", tmp_path / "out", "--anyway"),
     )
     assert ran.code == 0
     warned = ran.err.splitlines()
@@ -88,3 +89,20 @@ def test_results_replace_older_ones_and_spare_the_rest(run: Run, checkpoint: Pat
     assert sorted(path.name for path in out.iterdir()) == ["masks", "notes.txt"]
     assert len(list((out / "masks").iterdir())) == FRAMES
     assert (out / "notes.txt").read_text() == "mine"
+
+
+def test_sentences_that_overlap_are_told_once(run: Run, checkpoint: Path, video: Path, tmp_path: Path) -> None:
+    model = from_pretrained(checkpoint)
+    assert model.decoder.upsampler is not None and model.decoder.upsampler.out.bias is not None
+    with torch.no_grad():
+        model.decoder.upsampler.out.bias.add_(10)  # all is marked
+    save_pretrained(model, tmp_path / "sure")
+    options = ("--checkpoint", tmp_path / "sure", "--out", tmp_path / "out", "--format", "png,pngs")
+    ran = run("segment", video, DOG, DOG, *options)
+    (line,) = ran.err.splitlines()
+    assert ran.code == 0 and line.startswith(f"Warning: '{DOG}' and '{DOG}' overlap in frame ")
+    assert line.endswith("gives a pixel to the surer of them alone; ask for pngs or rle, which keep every mask whole.")
+    folders = sorted((tmp_path / "out" / "pngs").iterdir())
+    assert [folder.name for folder in folders] == ["1_the_dog_on_the_left", "2_the_dog_on_the_left"]
+    for one, other in zip(*(sorted(folder.iterdir()) for folder in folders), strict=True):
+        assert one.read_bytes() == other.read_bytes()

@@ -10,6 +10,7 @@ from locater.cli.checkpoints import average, export, info, init, presets
 from locater.cli.contrast import contrast
 from locater.cli.data import data
 from locater.cli.evaluate import evaluate, score, submission
+from locater.cli.explain import explain
 from locater.cli.segment import demo, segment
 from locater.cli.terminal import one_line
 from locater.cli.train import ablate, train
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (segment, demo, info, presets, init, average, export, train, evaluate, score, ablate, bench):
+for command in (segment, explain, demo, info, presets, init, average, export, train, evaluate, score, ablate, bench):
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):
     app.add_typer(group, name=name)

@@ -7,6 +7,7 @@ import typer
 
 _CHECKPOINT = "A folder, a shipped name or a hub name."
 
+AnywayOption = Annotated[bool, typer.Option(help="Go on where a noun of a sentence is not understood.")]
 CheckpointArgument = Annotated[str, typer.Argument(help=_CHECKPOINT)]
 CheckpointOption = Annotated[str, typer.Option(help=_CHECKPOINT)]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")]

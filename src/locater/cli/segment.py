@@ -7,6 +7,7 @@ import typer
 
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
 from locater.cli.options import (
+    AnywayOption,
     BoxOption,
     CheckpointOption,
     ClickOption,
@@ -31,7 +32,11 @@ def segment(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; by default VIDEO's name + .masks.")] = None,
     format: Annotated[
-        str, typer.Option(help="Any of overlay (mp4), png (DAVIS palette), rle (COCO), sheet.")
+        str,
+        typer.Option(
+            help="Any of overlay, overlays, matte, alpha (videos); png, pngs, cutout, images, sheet (pictures); "
+            "rle, coco-video, yolo, cvat, labelstudio, boxes (annotations): docs/outputs.md."
+        ),
     ] = "overlay,png,rle",
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
     device: DeviceOption = None,
@@ -39,6 +44,7 @@ def segment(
     live: Annotated[
         bool, typer.Option(help="Read once, as a camera would be: no knowledge of what comes later.")
     ] = False,
+    anyway: AnywayOption = False,
     click: ClickOption = None,
     box: BoxOption = None,
     mask: MaskOption = None,
@@ -59,7 +65,7 @@ def segment(
     segmenter = open_segmenter(checkpoint, device, precision)
     folder = out or Path(f"{Path(video).stem}.masks")
     with plain_warnings(), atomic_entries(folder) as partial:
-        frames = _write_results(segmenter, source, sentences, formats, partial, live, corrections)
+        frames = _write_results(segmenter, source, sentences, formats, partial, live, anyway, corrections)
         made = sorted(entry.name for entry in partial.iterdir())
     typer.echo(f"{frames} frames segmented into {folder}: {', '.join(made)}")
 
@@ -84,6 +90,7 @@ def demo(
             ["overlay", "png", "rle", "sheet"],
             partial,
             live=False,
+            anyway=True,  # a clip that comes with its sentences shows what a checkpoint makes of them
             on_result=lambda result: overlaps.append(clip.overlaps(result)),
         )
     for place, question in enumerate(clip.questions):
@@ -100,6 +107,7 @@ def _write_results(
     formats: list[str],
     folder: Path,
     live: bool,
+    anyway: bool,
     corrections: "Sequence[Correction]" = (),
     on_result: "Callable[[FrameResult], None] | None" = None,
 ) -> int:
@@ -117,6 +125,7 @@ def _write_results(
             expressions,
             soft="png" in formats and len(expressions) > 1,
             mode="live" if live else "file",
+            anyway=anyway,
             on_global_frame=lambda index: progress.update(looking, completed=index + interval),
             corrections=corrections,
         )

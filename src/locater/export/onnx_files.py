@@ -171,6 +171,7 @@ def _examples(model: Locater) -> dict[str, Tensor]:
         **_examples_of_meanings(words, visual, batch),
         # A tensor of its own each: one given twice is traced as one input.
         **{name: torch.randn(batch, config.patches, config.width) for name in ("values", "positioned", "projected")},
+        "patch_attention": torch.rand(batch, config.patches, words.features.shape[1]),
         **{name: value.clone() for name, value in cells.items()},
         "evidence": torch.rand(batch, config.width + 1),
         **{f"early_{place}": maps[0, :1] for place, maps in enumerate(visual.early)},

@@ -37,6 +37,7 @@ class PictureFolder:
             frame_count=len(self._paths),
             frames_per_second=frames_per_second,
             duration=len(self._paths) / frames_per_second,
+            path=folder.absolute(),
         )
 
     def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
@@ -46,7 +47,8 @@ class PictureFolder:
 
     def _frames(self, start: int, every: int) -> Iterator[Frame]:
         for index in range(start, len(self._paths), every):
-            yield Frame(index, index / self._frames_per_second, upright_pixels(self._paths[index]))
+            path = self._paths[index]
+            yield Frame(index, index / self._frames_per_second, upright_pixels(path), path.name)
 
 
 def _upright_size(path: Path) -> tuple[int, int]:
