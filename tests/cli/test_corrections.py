@@ -81,4 +81,11 @@ def test_slips_are_told_before_the_work(run: Run, video: Path, tmp_path: Path, o
 
 
 def test_nothing_to_segment_is_told(run: Run, video: Path, tmp_path: Path) -> None:
-    assert "say what to segment" in refused(run, tmp_path, "segment", video, "--checkpoint", tmp_path / "none")
+    assert "Say what to segment" in refused(run, tmp_path, "segment", video, "--checkpoint", tmp_path / "none")
+
+
+def test_corrections_are_of_one_video(run: Run, video: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.mp4"
+    other.write_bytes(video.read_bytes())
+    told = refused(run, tmp_path, "segment", video, other, DOG, "--click", "1,2,3", "--checkpoint", tmp_path / "none")
+    assert "Corrections are of one video, and 2 are named" in told

@@ -140,7 +140,7 @@ INFERENCE = (
     Mutant(
         name="files-written-in-place",
         file="io/atomic.py",
-        old="partial = folder / target.name\n",
+        old="partial = scratch / NEW / target.name\n",
         new="partial = target\n",
         tests=("io/test_atomic.py::test_file_keeps_its_old_content_on_failure",),
         why="A kill would leave half a file under its true name.",

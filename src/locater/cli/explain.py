@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
-from locater.cli.options import AnywayOption, CheckpointOption, DeviceOption
+from locater.cli.options import AnywayOption, CheckpointOption, DeviceOption, ForceOption
 from locater.cli.terminal import plain_warnings
 
 
@@ -18,6 +18,7 @@ def explain(
     device: DeviceOption = None,
     frames: Annotated[int, typer.Option(min=2, max=64, help="At most so many frames, spread over the video.")] = 12,
     anyway: AnywayOption = False,
+    force: ForceOption = False,
 ) -> None:
     """Show which words decide, what changes without each, and what the memories were written from."""
     import json
@@ -25,12 +26,13 @@ def explain(
     from locater.explain.explanation import explain as explained
     from locater.explain.page import explanation_page
     from locater.explain.pictures import words_figure
-    from locater.io.atomic import atomic_entries
+    from locater.io.results_folder import check_results_folder, results_folder
     from locater.video.reader import open_source
 
+    check_results_folder(out, force=force)
     source = open_source(video)
     segmenter = open_segmenter(checkpoint, device, "float32")
-    with plain_warnings(), atomic_entries(out) as partial:
+    with plain_warnings(), results_folder(out, "locater explain", force=force) as partial:
         found = explained(segmenter, source, expression, frames, anyway)
         (partial / "index.html").write_text(explanation_page(found, source.info.name, checkpoint), encoding="utf-8")
         numbers = json.dumps(found.numbers(), indent=1, ensure_ascii=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 import torch
+from PIL import Image
 from torch import Tensor
 
 from locater.compute.device import find_device
@@ -25,7 +26,7 @@ from locater.video.reader import open_source
 from locater.video.track import MaskTrack
 from locater.video.transforms import frame_times, frames_to_tensor
 
-Source = str | Path | FrameSource | Iterable[Pixels]
+Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
 
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
@@ -200,11 +201,11 @@ class Segmenter:
         """Both passes in one, where a chunk holds the video: each frame is encoded once, for both memories."""
         plan = Plan(self._samples(whole, state))
         state = replace(state, is_global_complete=True)
+        if on_frame is not None:  # all is read; the rest of the time goes into the masks
+            on_frame(whole[-1].index)
         with torch.inference_mode():
             found = self.chunks.segment(*self._input(whole, duration), words, state, plan, is_full)
             pending = AsyncResults.of(whole, found, words, soft)
-        if on_frame is not None:
-            on_frame(whole[-1].index)
         yield from pending.results()
 
     def _write_global_memory(

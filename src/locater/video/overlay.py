@@ -5,9 +5,10 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from locater.records import Pixels
+from locater.video.fonts import Font, font_for
 
 _TINT = 0.42  # the mask's share of a tinted pixel: the object stays recognisable
 _RIM = (16, 16, 16)  # a dark rim parts the bright line from bright videos
@@ -111,10 +112,13 @@ def _legend(expressions: tuple[str, ...], first: int, width: int, height: int) -
     """A band as wide as the picture, hardly ever higher, that makes the whole height even, as H.264 needs it."""
     size = max(9, min(round(height / 26), 40))
     line, swatch = round(size * 1.5), round(size * 0.8)
-    font = ImageFont.load_default(size)
+    fonts = [font_for(each, size) for each in expressions]
     room = max(1, (height - size // 2) // line)
-    entries = [wrap(each, font, width - 2 * size - swatch, min(3, room)) for each in expressions]
-    places = _places(entries, [font.getlength(entry[0]) + 2.5 * size + swatch for entry in entries], width)
+    entries = [
+        wrap(each, font, width - 2 * size - swatch, min(3, room)) for each, font in zip(expressions, fonts, strict=True)
+    ]
+    lengths = [font.getlength(entry[0]) for entry, font in zip(entries, fonts, strict=True)]
+    places = _places(entries, [length + 2.5 * size + swatch for length in lengths], width)
     ends = [row + len(entry) for (row, _), entry in zip(places, entries, strict=True)]
     shown = len(entries) if max(ends, default=0) <= room else max(1, sum(end < room for end in ends))
     rows = max(ends[:shown], default=1)
@@ -126,10 +130,11 @@ def _legend(expressions: tuple[str, ...], first: int, width: int, height: int) -
         corner = left + size // 2, middle - swatch // 2
         pen.rectangle((*corner, corner[0] + swatch, corner[1] + swatch), fill=colour_of(number))
         for below, text in enumerate(entry):
-            pen.text((left + size + swatch, middle + below * line), text, fill=_TEXT, font=font, anchor="lm")
+            place = left + size + swatch, middle + below * line
+            pen.text(place, text, fill=_TEXT, font=fonts[number - first], anchor="lm")
     if shown < len(entries):
         middle = size // 4 + rows * line + line // 2
-        pen.text((size // 2, middle), f"+ {len(entries) - shown} more", _QUIET_TEXT, font, anchor="lm")
+        pen.text((size // 2, middle), f"+ {len(entries) - shown} more", _QUIET_TEXT, font_for("+", size), "lm")
     return np.asarray(strip)
 
 
@@ -147,7 +152,7 @@ def _places(entries: Sequence[Sequence[str]], lengths: Sequence[float], width: i
     return places
 
 
-def wrap(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: float, most: int) -> list[str]:
+def wrap(text: str, font: Font, width: float, most: int) -> list[str]:
     """The text on one line or more, at most so many, the last one cut with an ellipsis where it is too long."""
     words = printable(text).split()
     lines: list[str] = []
@@ -160,7 +165,7 @@ def wrap(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: f
     return [*lines, shorten(" ".join(words), font, width)] if words or not lines else lines
 
 
-def shorten(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: float) -> str:
+def shorten(text: str, font: Font, width: float) -> str:
     """The text on one line, cut with an ellipsis where it is wider than `width` pixels; any Unicode is safe."""
     clean = " ".join(printable(text).split())
     if font.getlength(clean) <= width:
@@ -245,9 +250,9 @@ def _grid(
     sheet = Image.new("RGB", (gap + columns * (width + gap), header + rows * (height + caption) + gap // 2), _PANEL)
     pen = ImageDraw.Draw(sheet)
     if title:
-        font = ImageFont.load_default(20)
+        font = font_for(title, 20)
         pen.text((gap, header // 2), shorten(title, font, sheet.width - 2 * gap), _TEXT, font, anchor="lm")
-    small = ImageFont.load_default(14)
+    small = font_for("0:", 14)
     for place, (timestamp, picture) in enumerate(pictures):
         left = gap + (place % columns) * (width + gap)
         top = header + (place // columns) * (height + caption)

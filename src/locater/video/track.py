@@ -15,7 +15,7 @@ from PIL import Image
 
 from locater.errors import LocaterError
 from locater.io import rle
-from locater.io.atomic import atomic_entries
+from locater.io.results_folder import results_folder
 from locater.records import Frame, FrameMasks, FrameResult, FrameSource, Mask, Pixels, VideoInfo
 from locater.video.overlay import ContactSheet, colour_of, draw
 from locater.video.reader import open_source
@@ -144,7 +144,7 @@ class MaskTrack:
     def save(
         self, folder: str | Path, formats: str | Sequence[str] = ("overlay", "png", "rle"), source: object = None
     ) -> None:
-        """Write the named formats (docs/outputs.md) into `folder`, each whole or not at all.
+        """Write the named formats (docs/outputs.md) into `folder`, all or nothing; earlier results there are replaced.
 
         Those with pixels in them read the source again, by its path or as `source` gives it. Soft masks are not held,
         so in indexed PNGs a pixel that two sentences mark is the earlier one's.
@@ -153,7 +153,7 @@ class MaskTrack:
         has_pixels = any(FORMATS[name].needs_pixels for name in wanted)
         frames = self._read_again(self._source(source)) if has_pixels else self._without_pixels()
         with (
-            atomic_entries(Path(folder)) as partial,
+            results_folder(Path(folder), "MaskTrack.save", force=True) as partial,
             open_writers(wanted, partial, self.info, self.expressions) as writers,
         ):
             for place, frame in enumerate(frames):

@@ -1,6 +1,6 @@
 """Results on disk, one frame at a time, by the names of formats; the writers themselves are in `writers/`.
 
-Writers write into a folder that exists; for whole-or-nothing files give them the folder of `files.atomic_entries`.
+Writers write into a folder that exists; for whole-or-nothing files give them that of `io.results_folder`.
 """
 
 from collections.abc import Mapping, Sequence
