@@ -21,4 +21,14 @@ SentenceOption = Annotated[
     list[str], typer.Option(help="A sentence too: for one that is also the name of a file that is there.")
 ]
 SplitOption = Annotated[str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")]
+ThresholdOption = Annotated[
+    float | None, typer.Option(help="Leave masks empty whose score, from 0 to 1, is below this.")
+]
 VideosOption = Annotated[Path | None, typer.Option(help="A file that lists the videos that count, one per line.")]
+
+ClickOption = Annotated[
+    list[str] | None,
+    typer.Option(help="FRAME,X,Y: this is meant, FRAME,X,Y,-: this is not; 2:FRAME,X,Y is of the second sentence."),
+]
+BoxOption = Annotated[list[str] | None, typer.Option(help="FRAME,LEFT,TOP,RIGHT,BOTTOM: what is meant is in it.")]
+MaskOption = Annotated[list[str] | None, typer.Option(help="FRAME,FILE: a picture of the right mask, black outside.")]

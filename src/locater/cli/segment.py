@@ -5,15 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from locater.cli.corrections import read_corrections, sentences_for
+from locater.cli.findings import Findings
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
 from locater.cli.options import (
     AnywayOption,
+    BoxOption,
     CheckpointOption,
+    ClickOption,
     DeviceOption,
     ForceOption,
     LiveOption,
+    MaskOption,
     PrecisionOption,
     SentenceOption,
+    ThresholdOption,
 )
 from locater.cli.terminal import plain_warnings, progress_display, say_failure
 from locater.cli.videos import Job, place_results, read_words
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
 
     from locater.cli.terminal import ProgressDisplay
     from locater.inference.segmenter import Segmenter
-    from locater.records import FrameResult, FrameSource
+    from locater.records import Correction, FrameResult, FrameSource
 
 
 def segment(
@@ -54,18 +60,25 @@ def segment(
     precision: PrecisionOption = "float32",
     live: LiveOption = False,
     anyway: AnywayOption = False,
+    threshold: ThresholdOption = None,
+    click: ClickOption = None,
+    box: BoxOption = None,
+    mask: MaskOption = None,
 ) -> None:
     """Write the masks of every sentence in every frame of each video."""
     formats = _formats(format)
-    asked = read_words(words, sentence)
+    corrections = read_corrections(click or [], box or [], mask or [])
+    asked = read_words(words, sentence, needs_sentence=not corrections)
     jobs = place_results(asked, out)
+    sentences = sentences_for(asked, corrections)
 
     def write(segmenter: "Segmenter", source: "FrameSource", folder: Path) -> int:
-        return _write_results(segmenter, source, asked.sentences, formats, folder, live, anyway)
+        return _write_results(segmenter, source, sentences, formats, folder, live, anyway, threshold, corrections)
 
     def open_network() -> "Segmenter":
         segmenter = open_segmenter(checkpoint, device, precision)
-        segmenter.read_words(asked.sentences, anyway)  # what is wrong with a sentence is wrong for every video
+        # What is wrong with a sentence is wrong for every video.
+        segmenter.read_words(sentences, anyway, {told.expression for told in corrections})
         return segmenter
 
     with plain_warnings():
@@ -179,12 +192,16 @@ def _write_results(
     folder: Path,
     live: bool,
     anyway: bool,
+    threshold: float | None = None,
+    corrections: "Sequence[Correction]" = (),
     on_result: "Callable[[FrameResult], None] | None" = None,
 ) -> int:
     """The number of frames segmented and written, with progress on the terminal."""
     from locater.video.writer import open_writers
 
-    with progress_display("frames/s") as progress, open_writers(formats, folder, source.info, expressions) as writers:
+    names = [text or f"clicked {place}" for place, text in enumerate(expressions, start=1)]
+    findings = Findings(names)
+    with progress_display("frames/s") as progress, open_writers(formats, folder, source.info, names) as writers:
         counts = _FrameCounts(progress, source, segmenter.model.config.memory.interval, live)
         results = segmenter.segment(
             source,
@@ -192,14 +209,20 @@ def _write_results(
             soft="png" in formats and len(expressions) > 1,
             mode="live" if live else "file",
             anyway=anyway,
+            threshold=threshold,
             on_global_frame=counts.looked_at,
+            corrections=corrections,
         )
         for result in results:
             writers.write(result)
+            findings.take(result)
             if on_result is not None:
                 on_result(result)
             counts.segmented()
-        return counts.finished()
+        frames = counts.finished()
+    for sentence in findings.sentences():
+        typer.echo(sentence, err=True)
+    return frames
 
 
 class _FrameCounts:

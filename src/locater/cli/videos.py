@@ -26,10 +26,10 @@ class Job:
     out: Path
 
 
-def read_words(words: Sequence[str], sentences: Sequence[str] = ()) -> Asked:
+def read_words(words: Sequence[str], sentences: Sequence[str] = (), needs_sentence: bool = True) -> Asked:
     """What exists, or is a pattern of what exists, is a video; so is the first word, and what is named as a video.
 
-    Everything else is a sentence, and so are `sentences`, whatever exists.
+    Everything else is a sentence, and so are `sentences`, whatever exists; what is clicked needs none.
     """
     videos: list[Path] = []
     said: list[str] = []
@@ -42,7 +42,7 @@ def read_words(words: Sequence[str], sentences: Sequence[str] = ()) -> Asked:
         videos += found
         is_one = is_one and [str(each) for each in found] == [str(Path(word))]
     said += sentences
-    if not said:
+    if not said and needs_sentence:
         raise LocaterError(
             f'Say what to segment in {", ".join(words)}, as in "the dog on the left"; what is also the name of a file '
             "goes to --sentence."

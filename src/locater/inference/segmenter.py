@@ -1,7 +1,7 @@
 """The one loop: frames from anywhere in, masks of every expression out, in constant memory."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -16,12 +16,14 @@ from locater.compute.precision import Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
 from locater.inference.chunks import Chunks, Plan
+from locater.inference.corrected_video import CorrectedVideo
+from locater.inference.correction_checks import checked_corrections
 from locater.inference.judging import Judge
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
 from locater.model.second_look import SecondLook
-from locater.records import Frame, FrameResult, FrameSource, Pixels, VideoState, Words
+from locater.records import Correction, Frame, FrameResult, FrameSource, Pixels, VideoState, Words
 from locater.video.reader import open_source
 from locater.video.track import MaskTrack
 from locater.video.transforms import frame_times, frames_to_tensor
@@ -30,6 +32,7 @@ Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource 
 Mode = Literal["auto", "file", "live"]
 
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
+_ANY_WORD = "the"  # stands where nothing is said
 CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
 
 
@@ -83,6 +86,7 @@ class Segmenter:
         anyway: bool = False,
         state: VideoState | None = None,
         on_global_frame: Callable[[int], None] | None = None,
+        corrections: Sequence[Correction] = (),
     ) -> Iterator[FrameResult]:
         """Each frame's masks at the source's own size, as soon as its chunk is done.
 
@@ -93,19 +97,25 @@ class Segmenter:
         left of it may mean something else. `state`, from an earlier result, continues an interrupted video: a file is
         given whole again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit
         for bit (up to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which
-        frame pass one has reached.
+        frame pass one has reached. `corrections` put masks right, in the order in which they were made: the frames
+        around a corrected one follow it, in `live` mode only those after it. An expression that has one may be "".
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = _is_live(frames, mode, state)
         if state is not None and state.expressions != texts:
             raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-        words = self.read_words(texts, anyway)
+        told = checked_corrections(corrections, texts, frames.info) if corrections else ()
+        is_followed = state is not None and state.followed is not None
+        corrected = range(len(texts)) if is_followed else {each.expression for each in told}
+        words = self.read_words(texts, anyway, corrected)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
         judge = self._judge(threshold)
-        results = self._results(frames, words, state, chunk, is_live, soft, on_global_frame)
-        return results if judge is None else judge.over(results, None if state is None else state.looks)
+        results = self._results(frames, words, state, chunk, is_live, soft, on_global_frame, told)
+        if judge is None:
+            return results
+        return judge.over(results, None if state is None else state.looks, unjudged=frozenset(corrected))
 
     def track(
         self,
@@ -113,15 +123,19 @@ class Segmenter:
         expressions: str | Sequence[str],
         *,
         mode: Mode = "auto",
+        threshold: float | None = None,
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
         anyway: bool = False,
+        corrections: Sequence[Correction] = (),
     ) -> MaskTrack:
         """All masks of a video, held as run lengths."""
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         frames = open_source(source, frames_per_second)
         track: MaskTrack | None = None
-        for result in self.segment(frames, texts, mode=mode, chunk_frames=chunk_frames, anyway=anyway):
+        for result in self.segment(
+            frames, texts, mode=mode, chunk_frames=chunk_frames, anyway=anyway, corrections=corrections
+        ):
             track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
         if track is None:
@@ -138,20 +152,31 @@ class Segmenter:
             return None
         return Judge(self.chunks.model, self.second_look, threshold or 0.0)
 
-    def read_words(self, texts: tuple[str, ...], anyway: bool) -> Words:
-        """The sentences, encoded; what is unknown is warned of, and an unknown noun is an error unless `anyway`."""
-        tokens = self.model.text.trimmed(self.model.text.tokenize(texts)).to(self.device)
+    def read_words(self, texts: tuple[str, ...], anyway: bool, corrected: Collection[int] = ()) -> Words:
+        """The sentences, encoded; what is unknown is warned of, and an unknown noun is an error unless `anyway`.
+
+        The sentence of an object which was `corrected` may have no words: it is only clicked.
+        """
+        is_silent = [not text and place in corrected for place, text in enumerate(texts)]
+        read = tuple(_ANY_WORD if silent else text for text, silent in zip(texts, is_silent, strict=True))
+        tokens = self.model.text.trimmed(self.model.text.tokenize(read)).to(self.device)
         if tokens.not_understood and not anyway:
             raise LocaterError(
                 f"{'; '.join(tokens.not_understood)}; use other English words, or go on without these by --anyway "
                 "(in Python: anyway=True)."
             )
         for notice in tokens.notices:
-            warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
+            if not notice.startswith(f"'{_ANY_WORD}'"):
+                warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
         with torch.inference_mode():
             words = self.chunks.read(tokens)
         # What tells words from sub-words is asked of every result, and never by the GPU.
-        return replace(words, word_of_token=words.word_of_token.cpu())
+        words = replace(words, word_of_token=words.word_of_token.cpu())
+        if not any(is_silent):
+            return words
+        owners = words.word_of_token.masked_fill(torch.tensor(is_silent)[:, None], -1)
+        kept = tuple(() if silent else each for each, silent in zip(words.words, is_silent, strict=True))
+        return replace(words, expressions=texts, words=kept, word_of_token=owners)
 
     def _whole_windows(self, chunk_frames: int) -> int:
         """The chunk rounded up to whole windows of the encoder, so that windows never depend on the chunk size."""
@@ -169,15 +194,20 @@ class Segmenter:
         is_live: bool,
         soft: bool,
         on_global_frame: Callable[[int], None] | None,
+        corrections: tuple[Correction, ...],
     ) -> Iterator[FrameResult]:
         whole: list[Frame] = []
+        is_corrected = bool(corrections) or (state is not None and state.followed is not None)
         if state is None:
             state = self._start(words)
-            if not is_live:
+            if not is_live and not is_corrected:
                 whole = _whole_video(source, chunk)
             if not is_live and not whole:
                 state = self._write_global_memory(source, words, state, chunk, on_global_frame)
-        if whole:
+        if is_corrected:
+            video = CorrectedVideo(self.chunks, self._input, words, corrections, chunk)
+            yield from video.results(source, self._ready(state), soft, self._samples)
+        elif whole:
             is_full = len(whole) == chunk
             yield from self._segment_whole(whole, is_full, source.info.duration, words, state, soft, on_global_frame)
         else:
