@@ -1,11 +1,13 @@
 """A plain word on each sentence once a video is done: found, hardly to be trusted, or nothing there."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from locater.records import FrameResult
 
+_LONGEST = 80  # letters of a sentence that is told again
 LOW = 0.4  # scores below it are told: such a mask is right in less than half of all cases
 
 
@@ -13,7 +15,7 @@ class Findings:
     """Counts what the results of one video mark."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._names = tuple(names)
+        self._names = [textwrap.shorten(name, _LONGEST, placeholder="...") for name in names]
         self._marked = [0] * len(names)
         self._scores = [0.0] * len(names)
         self._has_scores = False

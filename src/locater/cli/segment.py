@@ -221,7 +221,7 @@ def _write_results(
             counts.segmented()
         frames = counts.finished()
     for sentence in findings.sentences():
-        typer.echo(sentence, err=True)
+        typer.echo(sentence)
     return frames
 
 

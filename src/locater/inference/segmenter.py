@@ -134,7 +134,13 @@ class Segmenter:
         frames = open_source(source, frames_per_second)
         track: MaskTrack | None = None
         for result in self.segment(
-            frames, texts, mode=mode, chunk_frames=chunk_frames, anyway=anyway, corrections=corrections
+            frames,
+            texts,
+            mode=mode,
+            threshold=threshold,
+            chunk_frames=chunk_frames,
+            anyway=anyway,
+            corrections=corrections,
         ):
             track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
