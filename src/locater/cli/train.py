@@ -112,5 +112,8 @@ def second_look(
         )
     for each in made.calibration.bins:
         typer.echo(f"score {each.confidence:.2f}  right {each.right:.2f}  of {each.count}")
-    typer.echo(f"Expected calibration error {made.calibration.error:.3f} on {made.calibration.count} masks kept back")
+    found = made.calibration
+    typer.echo(
+        f"Expected calibration error {found.error:.3f} on {found.count} masks, scored by weights of other videos"
+    )
     typer.echo(f"{made.crops} crops, {made.words} words: {out}")

@@ -1,4 +1,4 @@
-"""Scores to trust: a logistic regression on the answers of an evaluation, half of them kept to check it."""
+"""Scores to trust: a logistic regression on the answers of an evaluation, checked on those it was not fitted on."""
 
 import hashlib
 from collections.abc import Sequence
@@ -59,15 +59,15 @@ def calibrate(
     model: Locater,
     answers: Sequence[Answer],
 ) -> Calibration:
-    """How far scores can be trusted, on half of the videos; `look`'s weights are fitted on the other half.
+    """How far scores can be trusted; the weights of `look` are fitted on all answers.
 
-    What a verdict is worth for nouns that were not trained on is learned from second looks that lack some of `nouns`,
-    those of the lesson's crops.
+    Each half of the videos is scored by weights that were fitted on the other half. What a verdict is worth for nouns
+    that were not trained on is learned from second looks that lack some of `nouns`, those of the lesson's crops.
     """
     meanings = meanings_of(model, [answer.noun for answer in answers])
     sureness = torch.tensor([answer.sureness for answer in answers])
     is_right = torch.tensor([answer.is_right for answer in answers])
-    is_fitted = torch.tensor([_share(answer.video) < 0.5 for answer in answers])
+    is_first = torch.tensor([_share(answer.video) < 0.5 for answer in answers])
     known = _measured(look, answers, meanings, sureness)
     strange = torch.empty_like(known)
     for fold in range(FOLDS):
@@ -77,10 +77,13 @@ def calibrate(
         )
         rows = torch.tensor([_fold(answer.noun) == fold for answer in answers])
         strange[rows] = _measured(fit(lacks), answers, meanings, sureness)[rows]
-    _regress(look, torch.cat([known[is_fitted], strange[is_fitted]]), is_right[is_fitted].repeat(2))
-    with torch.no_grad():
-        scores = look.weights(known[~is_fitted]).squeeze(-1).sigmoid()
-    return calibration(scores.tolist(), is_right[~is_fitted].tolist())
+    scores = torch.empty(len(answers))
+    for half in (is_first, ~is_first):
+        _regress(look, torch.cat([known[half], strange[half]]), is_right[half].repeat(2))
+        with torch.no_grad():
+            scores[~half] = look.weights(known[~half]).squeeze(-1).sigmoid()
+    _regress(look, torch.cat([known, strange]), is_right.repeat(2))
+    return calibration(scores.tolist(), is_right.tolist())
 
 
 def _measured(look: SecondLook, answers: Sequence[Answer], meanings: Tensor, sureness: Tensor) -> Tensor:
