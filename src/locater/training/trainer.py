@@ -29,6 +29,7 @@ from locater.training.prefetch import PrefetchedBatches
 from locater.training.resume import load_state, save_state
 from locater.training.validation import save_pictures, validate
 
+BEST = "best"  # the folder of the checkpoint with the best validation
 MOST_LOST = 5  # logged losses in a row that are no numbers
 
 
@@ -93,6 +94,7 @@ class Trainer:
         # Without a gradient scaler the graph may hold the backward pass too; fp16 needs one.
         is_graphed = is_graphed and self.accelerator.scaler is None
         self.graphed = GraphedLosses(self._losses, self.model) if is_graphed else None
+        self.best_score: float | None = None  # of a validation so far
 
     def run(self, listen: Callable[[Progress], None] | None = None) -> dict[str, float]:
         """Train to the end from the newest state in the folder; the last validation's scores come back."""
@@ -103,7 +105,8 @@ class Trainer:
             scaler.load_state_dict(scaler_state)
         log = MetricsLog(self.folder / "metrics.jsonl", first_step, self.accelerator.is_main_process)
         batches = self.batches(self.inputs.plans(self.steps, first_step), first_step)
-        scores: dict[str, float] = {}
+        self.best_score = log.best_score()
+        scores = self._validate(0, log) if self.config.keep_best and not first_step else {}
         started_at, mark, lost = time.monotonic(), first_step, 0
         self.model.train()
         for step in range(first_step, self.steps):
@@ -188,7 +191,14 @@ class Trainer:
         save_pictures(result, self.folder / "validation")
         log.write({"step": step, "validation": result.scores})
         self.accelerator.log({f"validation/{kind}": score for kind, score in result.scores.items()}, step=step)
+        self._keep_if_best(result.scores)
         return result.scores
+
+    def _keep_if_best(self, scores: dict[str, float]) -> None:
+        score = mean_score(scores)
+        if self.config.keep_best and (self.best_score is None or score > self.best_score):
+            self.best_score = score
+            save_pretrained(self.trained, self.folder / BEST)
 
     def _save(self, step: int) -> None:
         if self.accelerator.is_main_process:
@@ -218,6 +228,17 @@ def total_steps(config: TrainingConfig, data: TrainingData) -> int:
     return max(1, math.ceil(config.epochs * data.clip_count / config.batch_size))
 
 
+def mean_score(scores: dict[str, float]) -> float:
+    """The mean over the kinds of sentence, which is what the best checkpoint is best in."""
+    return math.fsum(scores.values()) / max(1, len(scores))
+
+
+def read_events(path: Path) -> list[dict[str, Any]]:
+    """Every event of a metrics.jsonl, oldest first; a line that a kill cut off is left out."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
 class MetricsLog:
     """metrics.jsonl: one line an event; what an interrupted run wrote past its last state is dropped."""
 
@@ -225,9 +246,13 @@ class MetricsLog:
         self.path = path
         self.is_writing = is_writing
         if is_writing:
-            lines = path.read_text().splitlines() if path.exists() else []
-            kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= first_step]
-            path.write_text("".join(line + "\n" for line in kept))
+            kept = [event for event in read_events(path) if event["step"] <= first_step]
+            path.write_text("".join(json.dumps(event) + "\n" for event in kept))
+
+    def best_score(self) -> float | None:
+        """The best mean score of a validation so far; None where there was none."""
+        events = read_events(self.path)
+        return max((mean_score(event["validation"]) for event in events if "validation" in event), default=None)
 
     def write(self, event: dict[str, Any]) -> None:
         """Append one event."""

@@ -34,13 +34,13 @@ class Judged:
 def _davis(predictions: Path, truth: Path, videos: list[str] | None, _: str | None) -> Judged:
     modes, notes = score_davis(open_mask_files(predictions), open_truth(truth), videos)
     found = {"protocol": "davis", "modes": modes, "notes": notes}
-    return Judged(found, "\n".join([annotators_table({str(predictions): modes}), *notes]))
+    return Judged(found, "\n".join([annotators_table({str(predictions): modes}).markdown(), *notes]))
 
 
 def _ref_davis17(predictions: Path, truth: Path, videos: list[str] | None, _: str | None) -> Judged:
     annotators, notes = score_annotators(open_mask_files(predictions), open_truth(truth), videos)
     found = {"protocol": "ref_davis17", "annotators": annotators, "notes": notes}
-    return Judged(found, "\n".join([annotators_table(annotators), *notes]))
+    return Judged(found, "\n".join([annotators_table(annotators).markdown(), *notes]))
 
 
 def _a2d(predictions: Path, truth: Path, videos: list[str] | None, _: str | None) -> Judged:

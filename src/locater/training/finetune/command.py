@@ -1,0 +1,131 @@
+"""From a checkpoint and a folder of people's own videos to a tuned checkpoint: what `locater finetune` calls."""
+
+import copy
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from locater.compute.device import find_device
+from locater.config import TrainingConfig, parse_changes
+from locater.datasets.folder import FolderDataset
+from locater.errors import LocaterError
+from locater.evaluation.metrics.sample_score import SampleScore
+from locater.evaluation.run.answering import answer
+from locater.evaluation.run.passes import plan_passes
+from locater.inference.segmenter import Segmenter
+from locater.io.atomic import claim_folder
+from locater.model.checkpoint import WEIGHTS, find_checkpoint, from_pretrained, save_pretrained, with_words_of
+from locater.model.locater import Locater
+from locater.records import Dataset, SampleInfo
+from locater.training.command import size_in_training
+from locater.training.data.dataset_clips import DatasetData
+from locater.training.data.held_out import HeldOut, held_out
+from locater.training.finetune.blending import Blend, blend
+from locater.training.finetune.settings import settings_for
+from locater.training.trainer import BEST, Progress, Trainer, mean_score
+from locater.training.validation import validate
+
+RUN, TRAINING = "run.json", "training"
+MOST_FRAMES = {"cpu": 400, "cuda": 8000}  # of validation videos that are segmented for the report, by each network
+
+
+@dataclass(frozen=True)
+class FinetuneRequest:
+    """What is tuned, on what, into which folder."""
+
+    folder: Path
+    out: Path
+    start: str = "default"
+    changes: Sequence[str] = ()  # settings of training, as training.steps=100
+    seed: int = 0
+    workers: int = 0
+
+
+@dataclass(frozen=True)
+class Finetuned:
+    """What came of it: the answers of the start and of the tuned network to the same held-out questions."""
+
+    request: FinetuneRequest
+    settings: TrainingConfig
+    parted: HeldOut
+    blend: Blend
+    before: Sequence[SampleScore]
+    after: Sequence[SampleScore]
+    questions: int  # that are held out; where they are many, only the first are answered
+
+
+def finetune(request: FinetuneRequest, listen: Callable[[Progress], None] | None = None) -> Finetuned:
+    """Tune, choose how much of it to take, and leave the checkpoint in `out`/checkpoint; an interrupted run goes on."""
+    device = find_device(None)
+    folder = FolderDataset(request.folder)
+    parted = held_out(folder, request.seed)
+    start = with_words_of(request.start, [info.expression for info in parted.training.samples()])
+    changes = _training_changes(request.changes)
+    sentences = len(parted.training.samples())
+    settings = settings_for(start.config, _parts(start), device.type, sentences, changes)
+    claim_folder(request.out / RUN, _identity(request, changes), "another fine-tuning")
+    data = DatasetData(parted.training, parted.validation, size_in_training(start.config, settings), settings)
+    place = request.out / TRAINING
+    tuning = copy.deepcopy(start)
+    Trainer(tuning, data, settings, place, seed=request.seed, workers=request.workers).run(listen)
+    tuned = from_pretrained(place / BEST)
+
+    def score(model: Locater) -> float:
+        found = validate(
+            model.to(device), data, settings.validation_videos, device, settings.precision, settings.is_fine, False
+        )
+        return mean_score(found.scores)
+
+    taken = blend(start, tuned.to("cpu"), score)
+    save_pretrained(taken.model, request.out / "checkpoint")
+    infos = _asked(parted.validation, MOST_FRAMES.get(device.type, MOST_FRAMES["cpu"]))
+    before, after = (_answers(model, parted.validation, infos) for model in (start, taken.model))
+    return Finetuned(request, settings, parted, taken, before, after, len(parted.validation.samples()))
+
+
+def _training_changes(assignments: Sequence[str]) -> Mapping[str, Any]:
+    values = parse_changes(assignments)
+    others = sorted(values.keys() - {"training"})
+    if others:
+        raise LocaterError(f"Fine-tuning keeps the network as it is, so {others[0]} cannot be set; set training.X=...")
+    return dict(values.get("training", {}))
+
+
+def _parts(model: Locater) -> frozenset[str]:
+    """The names of all parts that have parameters, at every depth."""
+    names = [name.split(".") for name, parameter in model.named_parameters() if parameter.numel()]
+    return frozenset(".".join(name[:depth]) for name in names for depth in range(1, len(name)))
+
+
+def _identity(request: FinetuneRequest, changes: Mapping[str, Any]) -> dict[str, Any]:
+    with (find_checkpoint(request.start) / WEIGHTS).open("rb") as file:
+        fingerprint = hashlib.file_digest(file, "sha256").hexdigest()
+    return {
+        "start": fingerprint,
+        "folder": str(request.folder.resolve()),
+        "settings": dict(changes),
+        "seed": request.seed,
+    }
+
+
+def _asked(dataset: Dataset, most_frames: int) -> list[SampleInfo]:
+    """The first questions, whole videos at a time, until their frames are as many as there is time for."""
+    infos: list[SampleInfo] = []
+    for each in plan_passes(dataset.samples()):
+        frames = dataset.load(each.infos[0]).frames.info.frame_count or 0
+        if infos and frames > most_frames:
+            break
+        most_frames -= frames
+        infos += each.infos
+    return infos
+
+
+def _answers(model: Locater, dataset: Dataset, infos: Sequence[SampleInfo]) -> list[SampleScore]:
+    segmenter = Segmenter(model)
+    return [
+        score
+        for each in plan_passes(infos)
+        for score in answer(segmenter, [dataset.load(info) for info in each.infos])
+    ]
