@@ -3,7 +3,7 @@
 python -m experiments.finetune_folder --photo horse.jpg --mask horse.png --out FOLDER
 
 One clip is the demo clip with its true masks; the other is a photograph of one animal, brought to life by a slow pan.
-Half of the sentences are proper names, which no pretrained word vector can tell apart: what a user's own names are like.
+Some of the sentences are proper names, as people give them to what is theirs.
 """
 
 import argparse
@@ -44,9 +44,17 @@ def write_cafe(out: Path) -> list[list[str]]:
     """The demo clip as pictures with masks, and its lines of the table."""
     clip = demo_clip()
     for frame in open_source(clip.path).frames(every=2):
-        save(out, "cafe", frame.index, frame.pixels, {
-            f"object{number}": truth[frame.index] for number, truth in enumerate(clip.truths) if truth[frame.index].any()
-        })
+        save(
+            out,
+            "cafe",
+            frame.index,
+            frame.pixels,
+            {
+                f"object{number}": truth[frame.index]
+                for number, truth in enumerate(clip.truths)
+                if truth[frame.index].any()
+            },
+        )
     objects = {expression: f"object{number}" for number, expression in enumerate(clip.expressions)}
     return [["cafe", said, objects[means]] for said, means in OF_THE_CLIP.items()]
 

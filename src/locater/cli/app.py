@@ -7,12 +7,13 @@ import typer
 
 from locater.cli.bench import bench
 from locater.cli.checkpoints import average, export, info, init, presets
+from locater.cli.compare import compare
 from locater.cli.contrast import contrast
 from locater.cli.data import data
 from locater.cli.evaluate import evaluate, score, submission
 from locater.cli.segment import demo, segment
 from locater.cli.terminal import one_line
-from locater.cli.train import ablate, train
+from locater.cli.train import ablate, finetune, train
 from locater.errors import LocaterError
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
@@ -23,7 +24,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (segment, demo, info, presets, init, average, export, train, evaluate, score, ablate, bench):
+COMMANDS = (
+    segment, demo, info, presets, init, average, export, train, finetune, evaluate, score, compare, ablate, bench,
+)  # fmt: skip
+for command in COMMANDS:
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):
     app.add_typer(group, name=name)

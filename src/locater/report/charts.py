@@ -123,7 +123,9 @@ def _grid(xs: _Axis, ys: _Axis) -> list[str]:
 
 def _curve(name: str, at: Points, colour: str, is_dotted: bool) -> list[str]:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
-    drawn = [f'<polyline class="curve" style="stroke:{colour}" points="{path}"><title>{escape(name)}</title></polyline>']
+    drawn = [
+        f'<polyline class="curve" style="stroke:{colour}" points="{path}"><title>{escape(name)}</title></polyline>'
+    ]
     if is_dotted or len(at) == 1:
         drawn += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2" style="fill:{colour}"/>' for x, y in at]
     return drawn

@@ -1,6 +1,5 @@
 """The training loop: one process or many through accelerate, exactly resumable."""
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -23,9 +22,11 @@ from locater.training.data.batches import TrainingData
 from locater.training.graphed_step import GraphedLosses
 from locater.training.inputs import Share, step_inputs
 from locater.training.losses import clip_loss
+from locater.training.metrics_log import MetricsLog, mean_score
 from locater.training.moving_average import WeightAverage
 from locater.training.optimizer import freeze, make_optimizer, polynomial, skip_unless_finite
 from locater.training.prefetch import PrefetchedBatches
+from locater.training.report import write_training_page
 from locater.training.resume import load_state, save_state
 from locater.training.validation import save_pictures, validate
 
@@ -129,6 +130,9 @@ class Trainer:
                 scores = self._validate(done, log)
             if done % self.config.save_every == 0 or done == self.steps:
                 self._save(done)
+        if self.accelerator.is_main_process:
+            learning = sum(each.numel() for each in self.model.parameters() if each.requires_grad)
+            write_training_page(self.folder, self.config, learning)
         self.accelerator.end_training()
         return scores
 
@@ -175,7 +179,7 @@ class Trainer:
             config.presence_weight,
         )
 
-    def _validate(self, step: int, log: "MetricsLog") -> dict[str, float]:
+    def _validate(self, step: int, log: MetricsLog) -> dict[str, float]:
         if not self.accelerator.is_main_process or not self.config.validation_videos:
             return {}
         config = self.config
@@ -226,39 +230,6 @@ def total_steps(config: TrainingConfig, data: TrainingData) -> int:
     if data.clip_count is None:
         raise LocaterError("This data has no end, so epochs mean nothing; set training.steps.")
     return max(1, math.ceil(config.epochs * data.clip_count / config.batch_size))
-
-
-def mean_score(scores: dict[str, float]) -> float:
-    """The mean over the kinds of sentence, which is what the best checkpoint is best in."""
-    return math.fsum(scores.values()) / max(1, len(scores))
-
-
-def read_events(path: Path) -> list[dict[str, Any]]:
-    """Every event of a metrics.jsonl, oldest first; a line that a kill cut off is left out."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines if line.endswith("}")]
-
-
-class MetricsLog:
-    """metrics.jsonl: one line an event; what an interrupted run wrote past its last state is dropped."""
-
-    def __init__(self, path: Path, first_step: int, is_writing: bool) -> None:
-        self.path = path
-        self.is_writing = is_writing
-        if is_writing:
-            kept = [event for event in read_events(path) if event["step"] <= first_step]
-            path.write_text("".join(json.dumps(event) + "\n" for event in kept))
-
-    def best_score(self) -> float | None:
-        """The best mean score of a validation so far; None where there was none."""
-        events = read_events(self.path)
-        return max((mean_score(event["validation"]) for event in events if "validation" in event), default=None)
-
-    def write(self, event: dict[str, Any]) -> None:
-        """Append one event."""
-        if self.is_writing:
-            with self.path.open("a") as file:
-                file.write(json.dumps(event) + "\n")
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from typing import Any
 
 from locater.datasets.a2d import COCO_MASKS
 from locater.datasets.catalog import Source
+from locater.datasets.folder import FolderDataset
 from locater.errors import LocaterError
+from locater.evaluation.external.folder_masks import FolderMasks, folder_questions
 from locater.evaluation.external.mask_files import open_mask_files
 from locater.evaluation.external.score_coco import score_coco
 from locater.evaluation.external.score_davis import open_truth, score_annotators, score_davis
@@ -63,6 +65,12 @@ def _mevis(predictions: Path, truth: Path, videos: list[str] | None, split: str 
     return _judged(Report.of({"protocol": "mevis"}, str(predictions), f"mevis-{chosen}", samples))
 
 
+def _folder(predictions: Path, truth: Path, videos: list[str] | None, split: str | None) -> Judged:
+    files = FolderMasks(open_mask_files(predictions))
+    samples = score_questions(files, folder_questions(truth, split or ""), videos)
+    return _judged(Report.of({"protocol": "folder"}, str(predictions), FolderDataset(truth, split or "").name, samples))
+
+
 def _judged(report: Report) -> Judged:
     return Judged(report.figures(), report.markdown())
 
@@ -81,6 +89,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
     "refer_youtube_vos": Protocol("refer-youtube-vos", _refer_youtube_vos),
     "mevis": Protocol("mevis", _mevis),
     "ref_davis17": Protocol("ref-davis17", _ref_davis17),
+    "folder": Protocol("folder", _folder),
 }
 
 

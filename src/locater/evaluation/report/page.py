@@ -1,4 +1,4 @@
-"""The page of an evaluation, `results.html`: scores, charts, every table, and the worst and best answers as pictures."""
+"""The page of an evaluation, `results.html`: scores, charts, every table, pictures of the worst and best answers."""
 
 from collections.abc import Sequence
 

@@ -9,7 +9,7 @@ from locater.datasets.catalog import Source
 from locater.datasets.drawn_worlds import Drawing
 from locater.errors import LocaterError
 from locater.evaluation.external.submission import protocol_of, write_submission
-from locater.evaluation.report.failures import best, film_strip, worst, write_failures
+from locater.evaluation.report.failures import answer_strip, best, worst, write_failures
 from locater.evaluation.report.page import results_page
 from locater.evaluation.report.tables import Report
 from locater.evaluation.run.evaluators import evaluator_of
@@ -72,8 +72,11 @@ def evaluate(request: EvaluateRequest, segmenter: Segmenter, place: Place, liste
         report.write(partial, samples)
         answerable = evaluator.answerable(samples)
         bad, good = (
-            [(score, film_strip(dataset, score)) for score in chosen_ones]
-            for chosen_ones in (worst(answerable, request.failures), best(answerable, min(BEST_SHOWN, request.failures)))
+            [(score, answer_strip(dataset, score)) for score in chosen_ones]
+            for chosen_ones in (
+                worst(answerable, request.failures),
+                best(answerable, min(BEST_SHOWN, request.failures)),
+            )
         )
         if request.failures:
             write_failures(partial / "failures", bad)

@@ -91,7 +91,9 @@ def _by_table(folder: FolderDataset, split: str) -> HeldOut:
     learned = {_question(info) for info in training.samples()}
     only = [info for info in validation.samples() if _question(info) not in learned]
     if not only:
-        raise LocaterError(f"Every line of {folder.root}'s split '{split}' is learned from too; give it lines of its own.")
+        raise LocaterError(
+            f"Every line of {folder.root}'s split '{split}' is learned from too; give it lines of its own."
+        )
     parts = (_with_masks(training, training.samples()), _with_masks(validation, only))
     return HeldOut(*parts, f"the {len(only)} sentences of the split '{split}'")
 

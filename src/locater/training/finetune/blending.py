@@ -1,7 +1,7 @@
 """How much of what was tuned to take: an average of the start and the tuned network, chosen by validation.
 
-Between the two lie networks that have learned nearly as much and forgotten less (Wortsman et al., *Robust fine-tuning of
-zero-shot models*, 2022). A folder says nothing of what else the start knew, so the least change that helps is taken.
+Between the two lie networks that have learned nearly as much and forgotten less (Wortsman et al., *Robust fine-tuning
+of zero-shot models*, 2022). A folder says nothing of what else the start knew, so the least change that helps is taken.
 """
 
 from collections.abc import Callable

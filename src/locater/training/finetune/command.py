@@ -24,7 +24,8 @@ from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.held_out import HeldOut, held_out
 from locater.training.finetune.blending import Blend, blend
 from locater.training.finetune.settings import settings_for
-from locater.training.trainer import BEST, Progress, Trainer, mean_score
+from locater.training.metrics_log import mean_score
+from locater.training.trainer import BEST, Progress, Trainer
 from locater.training.validation import validate
 
 RUN, TRAINING = "run.json", "training"
@@ -125,7 +126,5 @@ def _asked(dataset: Dataset, most_frames: int) -> list[SampleInfo]:
 def _answers(model: Locater, dataset: Dataset, infos: Sequence[SampleInfo]) -> list[SampleScore]:
     segmenter = Segmenter(model)
     return [
-        score
-        for each in plan_passes(infos)
-        for score in answer(segmenter, [dataset.load(info) for info in each.infos])
+        score for each in plan_passes(infos) for score in answer(segmenter, [dataset.load(info) for info in each.infos])
     ]
