@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 WIDTH, HEIGHT = 480, 270
@@ -29,7 +29,7 @@ class Lines:
         points = [point for each in self.series.values() for point in each]
         if not points:
             return ""
-        xs = _Axis.over([x for x, _ in points], LEFT, WIDTH - RIGHT, most=6)
+        xs = _Axis.over([x for x, _ in points], LEFT, WIDTH - RIGHT, most=6).cut([x for x, _ in points])
         wanted = [y for _, y in points] if self.up is None else list(self.up)
         ys = _Axis.over(wanted, HEIGHT - BOTTOM, TOP, most=5)
         drawn = [*_grid(xs, ys), f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">'
@@ -99,14 +99,20 @@ class _Axis:
         step = magnitude * next(each for each in _STEPS if each * magnitude >= rough * 0.999)
         return cls(math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, step, first, last)
 
+    def cut(self, values: Sequence[float]) -> "_Axis":
+        """The axis that ends where the values do, between round numbers."""
+        low, high = min(values), max(values)
+        return replace(self, low=low, high=high) if high > low else self
+
     def at(self, value: float) -> float:
         """The pixel of a value."""
         share = min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
         return self.first + share * (self.last - self.first)
 
     def ticks(self) -> list[float]:
-        """The round numbers."""
-        return [self.low + place * self.step for place in range(round((self.high - self.low) / self.step) + 1)]
+        """The round numbers on it."""
+        first, last = math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9)
+        return [place * self.step for place in range(first, last + 1)]
 
 
 def _grid(xs: _Axis, ys: _Axis) -> list[str]:

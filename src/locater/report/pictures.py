@@ -22,7 +22,7 @@ class Picture:
     def html(self) -> str:
         """A figure; on a narrow screen the picture scrolls sideways rather than shrink to nothing."""
         caption = f"<b>{escape(self.title)}</b> {escape(self.remark)}"
-        image = f'<img src="{data_uri(self.image)}" alt="{escape(self.title)}" loading="lazy">'
+        image = f'<img src="{data_uri(self.image)}" alt="{escape(self.title)}">'
         return f'<figure><div class="wide" tabindex="0">{image}</div><figcaption>{caption}</figcaption></figure>'
 
 

@@ -80,30 +80,39 @@ def _about(comparison: Comparison) -> str:
 def _facts(comparison: Comparison) -> list[tuple[str, str, str]]:
     facts = [(f"J&F, {name}", _mean(comparison.pairs, "J&F", place), "") for place, name in enumerate(comparison.names)]
     interval = comparison.interval("J&F")
-    sure = "" if interval is None else "zero lies outside" if interval.is_sure else "zero lies inside: not told apart"
+    remark = "no interval: one video"
+    if interval is not None:
+        remark = f"{_as_text(interval)}; zero lies {'outside' if interval.is_sure else 'inside: it may be chance'}"
     lead = mean([difference(pair) for pair in comparison.pairs])
-    return [*facts, ("lead", percent(lead), sure), ("its interval", _as_text(interval), "over videos")]
+    return [*facts, (f"lead of {comparison.names[0]}", percent(lead), remark)]
 
 
 def _tables(comparison: Comparison) -> list[Table]:
     columns = [*comparison.names, "lead", "interval"]
     whole = [[score, *_cells(comparison, comparison.pairs, score)] for score in SCORES]
     tables = [Table("Both systems", ["", *columns], whole, _note(comparison))]
-    groupings: dict[str, Callable[[Pair], str]] = {
-        "J&F by kind of sentence": lambda pair: pair[0].info.kind,
-        "J&F by video": lambda pair: pair[0].info.video,
-    }
-    for title, group_of in groupings.items():
-        groups: dict[str, list[Pair]] = {}
-        for pair in comparison.pairs:
-            groups.setdefault(group_of(pair), []).append(pair)
-        if set(groups) != {""}:
-            rows = [
-                [name or "-", str(len(pairs)), *_cells(comparison, pairs, "J&F")]
-                for name, pairs in sorted(groups.items())
-            ]
-            tables.append(Table(title, ["", "questions", *columns], rows))
-    return tables
+    kinds, videos = (_grouped(comparison, group_of) for group_of in (_kind, _video))
+    if set(kinds) != {""}:
+        rows = [[kind or "-", str(len(each)), *_cells(comparison, each, "J&F")] for kind, each in kinds.items()]
+        tables.append(Table("J&F by kind of sentence", ["", "questions", *columns], rows))
+    # One video has no interval over videos.
+    rows = [[video, str(len(each)), *_cells(comparison, each, "J&F")[:-1]] for video, each in videos.items()]
+    return [*tables, Table("J&F by video", ["", "questions", *columns[:-1]], rows)]
+
+
+def _grouped(comparison: Comparison, group_of: Callable[[Pair], str]) -> dict[str, list[Pair]]:
+    groups: dict[str, list[Pair]] = {}
+    for pair in comparison.pairs:
+        groups.setdefault(group_of(pair), []).append(pair)
+    return dict(sorted(groups.items()))
+
+
+def _kind(pair: Pair) -> str:
+    return pair[0].info.kind
+
+
+def _video(pair: Pair) -> str:
+    return pair[0].info.video
 
 
 def _note(comparison: Comparison) -> str:
