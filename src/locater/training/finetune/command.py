@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from locater.compute.device import find_device
 from locater.config import TrainingConfig, parse_changes
 from locater.datasets.folder import FolderDataset
@@ -62,6 +64,7 @@ def finetune(request: FinetuneRequest, listen: Callable[[Progress], None] | None
     device = find_device(None)
     folder = FolderDataset(request.folder)
     parted = held_out(folder, request.seed)
+    torch.manual_seed(request.seed)  # new words of a network without a word table begin at random
     start = with_words_of(request.start, [info.expression for info in parted.training.samples()])
     changes = _training_changes(request.changes)
     sentences = len(parted.training.samples())
@@ -95,8 +98,8 @@ def _training_changes(assignments: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _parts(model: Locater) -> frozenset[str]:
-    """The names of all parts that have parameters, at every depth."""
-    names = [name.split(".") for name, parameter in model.named_parameters() if parameter.numel()]
+    """The names of all parts that hold something, at every depth."""
+    names = [name.split(".") for name, tensor in model.state_dict().items() if tensor.numel()]
     return frozenset(".".join(name[:depth]) for name in names for depth in range(1, len(name)))
 
 
