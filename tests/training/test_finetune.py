@@ -125,11 +125,11 @@ def test_the_least_change_that_helps_is_taken() -> None:
         return float(((model.get_parameter(name) - first) / (last - first)).mean())
 
     curve = {0.0: 0.2, 0.25: 0.5, 0.5: 0.79, 0.75: 0.8, 1.0: 0.6}
-    found = blend(start, tuned, lambda model: curve[round(4 * share_of(model)) / 4])
+    found = blend(start, tuned, (curve[0.0], curve[1.0]), lambda model: curve[round(4 * share_of(model)) / 4])
     assert found.share == 0.5 and found.scores == curve
     assert share_of(found.model) == pytest.approx(0.5, abs=1e-3)
     assert torch.equal(found.model.text.embedding.weight, tuned.text.embedding.weight)  # type: ignore[union-attr]
-    useless = blend(start, tuned, lambda model: 0.3 + 0.01 * share_of(model))
+    useless = blend(start, tuned, (0.3, 0.31), lambda model: 0.3 + 0.01 * share_of(model))
     assert useless.share == 0.0
     assert all(torch.equal(a, b) for a, b in zip(useless.model.parameters(), start.parameters(), strict=True))
     assert torch.equal(blended(start, tuned, 1.0).get_parameter(name), last)
@@ -154,7 +154,7 @@ def test_the_command_learns_a_new_name_and_keeps_the_old_words(
     assert tuned.text.unknown(["zorblax", "red", "circle"]) == [] and first.text.unknown(["zorblax"]) == ["zorblax"]
     events = read_events(out / "training" / "metrics.jsonl")
     scores = {event["step"]: mean_score(event["validation"]) for event in events if "validation" in event}
-    assert len(scores) >= 8 and min(scores) == 0
+    assert len(scores) == 5 and min(scores) == 0
     page = (out / "report.html").read_text("utf-8")
     assert page.count("data:image/jpeg;base64,") == 2 and "Zorblax the red" in page and "<polyline" in page
 

@@ -25,9 +25,13 @@ class Blend:
     scores: dict[float, float]
 
 
-def blend(start: Locater, tuned: Locater, score: Callable[[Locater], float]) -> Blend:
-    """The average with the smallest share of `tuned` that scores nearly as well as the best."""
-    scores = {share: score(blended(start, tuned, share)) for share in SHARES}
+def blend(start: Locater, tuned: Locater, ends: tuple[float, float], score: Callable[[Locater], float]) -> Blend:
+    """The average with the smallest share of `tuned` that scores nearly as well as the best.
+
+    `ends` are the scores of the start and of the tuned network, which training has computed.
+    """
+    known = {SHARES[0]: ends[0], SHARES[-1]: ends[1]}
+    scores = {share: known[share] if share in known else score(blended(start, tuned, share)) for share in SHARES}
     best = max(scores.values())
     share = min(share for share, value in scores.items() if value >= best - WORTH)
     return Blend(blended(start, tuned, share), share, scores)

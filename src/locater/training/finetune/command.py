@@ -26,7 +26,7 @@ from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.held_out import HeldOut, held_out
 from locater.training.finetune.blending import Blend, blend
 from locater.training.finetune.settings import settings_for
-from locater.training.metrics_log import mean_score
+from locater.training.metrics_log import mean_score, read_events
 from locater.training.trainer import BEST, Progress, Trainer
 from locater.training.validation import validate
 
@@ -82,11 +82,18 @@ def finetune(request: FinetuneRequest, listen: Callable[[Progress], None] | None
         )
         return mean_score(found.scores)
 
-    taken = blend(start, tuned.to("cpu"), score)
+    taken = blend(start, tuned, _ends(place), score)
     save_pretrained(taken.model, request.out / "checkpoint")
     infos = _asked(parted.validation, MOST_FRAMES.get(device.type, MOST_FRAMES["cpu"]))
     before, after = (_answers(model, parted.validation, infos) for model in (start, taken.model))
     return Finetuned(request, settings, parted, taken, before, after, len(parted.validation.samples()))
+
+
+def _ends(training: Path) -> tuple[float, float]:
+    """The validation scores of the start and of the best checkpoint."""
+    events = read_events(training / "metrics.jsonl")
+    scores = [mean_score(event["validation"]) for event in events if "validation" in event]
+    return scores[0], max(scores)
 
 
 def _training_changes(assignments: Sequence[str]) -> Mapping[str, Any]:

@@ -26,7 +26,7 @@ _CPU: Mapping[str, Any] = {"batch_size": 2, "clip_frames": 3, "learning_rate": 1
 _GPU: Mapping[str, Any] = {"batch_size": 8, "clip_frames": 6, "learning_rate": 1e-4, "precision": "bf16"}
 _STEPS_PER_SENTENCE = {"cpu": 12, "cuda": 30}
 _BOUNDS = {"cpu": (40, 160), "cuda": (150, 3000)}
-_VALIDATIONS = 8
+_VALIDATIONS = {"cpu": 4, "cuda": 8}
 
 
 def settings_for(
@@ -40,7 +40,7 @@ def settings_for(
     own = next((part for part in OWN_VECTORS if part in parts), None)
     if own is not None:
         rates[own] = OWN_VECTORS_RATE
-    every = max(1, int(steps) // _VALIDATIONS)
+    every = max(1, int(steps) // _VALIDATIONS[kind])
     chosen = {
         **_ALIKE,
         **(_GPU if kind == "cuda" else _CPU),
