@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -13,7 +14,6 @@ from locater.report.page import Commands, Facts, Page, Section, Text
 from locater.report.pictures import MOST_WIDTH, Picture
 from locater.report.tables import Table, percent
 
-playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HOSTILE = "<script>alert(1)</script> & \"quoted\" <img src='https://example.org/x.png'>"
 
@@ -65,19 +65,18 @@ def test_a_curve_goes_where_its_numbers_are() -> None:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator["playwright.Browser"]:
+def browser() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here; apt-get install chromium")
-    with playwright.sync_playwright() as started:
+    with sync_api.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield opened
         opened.close()
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_it_fits_the_screen_and_asks_for_nothing(
-    browser: "playwright.Browser", width: int, height: int, tmp_path: Path
-) -> None:
+def test_it_fits_the_screen_and_asks_for_nothing(browser: Any, width: int, height: int, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text(page().html(), "utf-8")
     seen: dict[str, str] = {}

@@ -76,9 +76,11 @@ def finetune(request: FinetuneRequest, listen: Callable[[Progress], None] | None
     Trainer(tuning, data, settings, place, seed=request.seed, workers=request.workers).run(listen)
     tuned = from_pretrained(place / BEST)
 
+    is_refined = settings.is_fine and settings.is_refined
+
     def score(model: Locater) -> float:
         found = validate(
-            model.to(device), data, settings.validation_videos, device, settings.precision, settings.is_fine, False
+            model.to(device), data, settings.validation_videos, device, settings.precision, settings.is_fine, is_refined
         )
         return mean_score(found.scores)
 
