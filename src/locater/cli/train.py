@@ -80,6 +80,7 @@ def finetune(
         found = tune(
             request,
             lambda at: progress.update(task, completed=at.step, total=at.steps, description=f"loss {at.loss:.4f}"),
+            lambda what: progress.update(task, description=what),
         )
     typer.echo(write_report(found))
     typer.echo(f"Checkpoint: {out / 'checkpoint'}; report: {out / 'report.html'}")

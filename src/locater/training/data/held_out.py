@@ -95,6 +95,9 @@ def _by_table(folder: FolderDataset, split: str) -> HeldOut:
             f"Every line of {folder.root}'s split '{split}' is learned from too; give it lines of its own."
         )
     parts = (_with_masks(training, training.samples()), _with_masks(validation, only))
+    for part, name in zip(parts, (TRAINING_SPLIT, split), strict=True):
+        if not part.samples():
+            raise LocaterError(f"No sentence of {folder.root}'s split '{name}' has masks; docs/datasets.md shows how.")
     return HeldOut(*parts, f"the {len(only)} sentences of the split '{split}'")
 
 

@@ -59,8 +59,15 @@ class Finetuned:
     questions: int  # that are held out; where they are many, only the first are answered
 
 
-def finetune(request: FinetuneRequest, listen: Callable[[Progress], None] | None = None) -> Finetuned:
-    """Tune, choose how much of it to take, and leave the checkpoint in `out`/checkpoint; an interrupted run goes on."""
+def finetune(
+    request: FinetuneRequest,
+    listen: Callable[[Progress], None] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Finetuned:
+    """Tune, choose how much of it to take, and leave the checkpoint in `out`/checkpoint; an interrupted run goes on.
+
+    `listen` hears of every tenth step, `tell` what is done after the last one.
+    """
     device = find_device(None)
     folder = FolderDataset(request.folder)
     parted = held_out(folder, request.seed)
@@ -69,11 +76,12 @@ def finetune(request: FinetuneRequest, listen: Callable[[Progress], None] | None
     changes = _training_changes(request.changes)
     sentences = len(parted.training.samples())
     settings = settings_for(start.config, _parts(start), device.type, sentences, changes)
-    claim_folder(request.out / RUN, _identity(request, changes), "another fine-tuning")
     data = DatasetData(parted.training, parted.validation, size_in_training(start.config, settings), settings)
     place = request.out / TRAINING
-    tuning = copy.deepcopy(start)
-    Trainer(tuning, data, settings, place, seed=request.seed, workers=request.workers).run(listen)
+    trainer = Trainer(copy.deepcopy(start), data, settings, place, seed=request.seed, workers=request.workers)
+    claim_folder(request.out / RUN, _identity(request, changes), "another fine-tuning")
+    trainer.run(listen)
+    tell("choosing how much of it to take")
     tuned = from_pretrained(place / BEST)
 
     is_refined = settings.is_fine and settings.is_refined
@@ -86,6 +94,7 @@ def finetune(request: FinetuneRequest, listen: Callable[[Progress], None] | None
 
     taken = blend(start, tuned, _ends(place), score)
     save_pretrained(taken.model, request.out / "checkpoint")
+    tell("answering what was held out, before and after")
     infos = _asked(parted.validation, MOST_FRAMES.get(device.type, MOST_FRAMES["cpu"]))
     before, after = (_answers(model, parted.validation, infos) for model in (start, taken.model))
     return Finetuned(request, settings, parted, taken, before, after, len(parted.validation.samples()))
