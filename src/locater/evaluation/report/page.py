@@ -1,6 +1,6 @@
 """The page of an evaluation, `results.html`: scores, charts, every table, pictures of the worst and best answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PIL import Image
 
@@ -37,7 +37,7 @@ def results_page(report: Report, samples: Sequence[SampleScore], worst: Strips, 
     )
 
 
-def spread_chart(answers: dict[str, Sequence[SampleScore]]) -> Lines:
+def spread_chart(answers: Mapping[str, Sequence[SampleScore]]) -> Lines:
     """J&F of every question, from the worst to the best, a curve for each system."""
     curves = {}
     for name, samples in answers.items():

@@ -41,5 +41,5 @@ def blended(start: Locater, tuned: Locater, share: float) -> Locater:
     """The average; vectors that belong to single words are the tuned ones wherever anything is taken."""
     names = tuned.state_dict().keys()
     own = next((part for part in OWN_VECTORS if any(name.startswith(f"{part}.") for name in names)), None)
-    parts = {own: (0.0, 1.0)} if own is not None and share else {}
+    parts: dict[str, tuple[float, ...]] = {own: (0.0, 1.0)} if own is not None and share else {}
     return average([start, tuned], AverageConfig(of=("start", "tuned"), weights=(1 - share, share), parts=parts))
