@@ -122,7 +122,7 @@ def test_the_least_change_that_helps_is_taken() -> None:
     first, last = start.get_parameter(name).detach(), tuned.get_parameter(name).detach()
 
     def share_of(model: Locater) -> float:
-        return float(((model.get_parameter(name) - first) / (last - first)).mean())
+        return float(((model.get_parameter(name).detach() - first) / (last - first)).mean())
 
     curve = {0.0: 0.2, 0.25: 0.5, 0.5: 0.79, 0.75: 0.8, 1.0: 0.6}
     found = blend(start, tuned, (curve[0.0], curve[1.0]), lambda model: curve[round(4 * share_of(model)) / 4])
