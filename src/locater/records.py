@@ -6,7 +6,7 @@ W word tokens (N_w), D width, G global cells (N_g), L local cells (N_l), S the s
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,7 +18,6 @@ from safetensors.torch import save as safetensors_bytes
 from torch import Tensor
 
 from locater.errors import LocaterError
-from locater.io import rle
 from locater.io.atomic import atomic_path
 
 Pixels = npt.NDArray[np.uint8]  # (H, W, 3), RGB
@@ -38,6 +37,7 @@ class VideoInfo:
     frame_count: int | None = None
     frames_per_second: float | None = None
     duration: float | None = None  # seconds
+    path: Path | None = None  # the file or the folder of pictures behind it, where there is one
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Frame:
     index: int
     timestamp: float  # seconds from the first frame
     pixels: Pixels
+    name: str | None = None  # the picture's own file name, where the frame is one
 
 
 @runtime_checkable
@@ -139,6 +140,44 @@ class Batch:
         )
 
 
+# ---- Corrections -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Click:
+    """A place in a frame, in pixels from its left upper corner, that belongs to the object or does not."""
+
+    x: float
+    y: float
+    is_inside: bool = True
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What somebody says of one expression's mask in one frame: clicks, a box, or the mask itself."""
+
+    frame: int
+    expression: int = 0
+    clicks: tuple[Click, ...] = ()
+    box: tuple[float, float, float, float] | None = None  # left, top, right, bottom, in pixels
+    mask: Mask | None = None
+
+
+@dataclass(frozen=True)
+class Followed:
+    """How corrected objects look, by which the next frames find them again; of fixed size, as P and D are.
+
+    Labels tell how much of a place is the object's: 0 to 1, and 0.5 where nobody knows.
+    """
+
+    is_followed: Tensor  # (B,) bool: the other rows hold nothing
+    first_looks: Tensor  # (B, P, D) float16, of the corrected frame
+    first_labels: Tensor  # (B, P)
+    last_looks: Tensor  # (P, D) float16, of the last frame
+    last_labels: Tensor  # (B, P)
+    trust: Tensor  # (B,): how much the network's own answer counts beside it
+
+
 # ---- Inside the network ----------------------------------------------------------------------------------------------
 
 
@@ -151,6 +190,7 @@ class Tokens:
     expressions: tuple[str, ...]
     words: tuple[tuple[str, ...], ...]  # as a person reads them
     notices: tuple[str, ...]  # what was cut or is unknown, one sentence each, for a person
+    not_understood: tuple[str, ...] = ()  # which nouns are unknown, a clause an expression that has such
     # False only where it is certain that all rows have equally many words and no room beside them: then nothing needs
     # a mask. Whoever feeds other rows to the same computation, as a captured training step does, leaves it at True.
     may_be_padded: bool = True
@@ -209,12 +249,16 @@ class VideoState:
     is_global_complete: bool  # True: written once from the whole video; False: written as frames arrive (live)
     expressions: tuple[str, ...]
     evidence: Tensor | None = None  # (B, D + 1) float: what was marked so far, where a network asks whether it is meant
+    looks: Tensor | None = None  # (B, 3) float: the second look's mean verdicts, and how many looks they are of
+    followed: Followed | None = None  # the objects that were corrected in frames before
 
     @property
     def tensors(self) -> dict[str, Tensor]:
         """All that it holds of numbers."""
-        cells = {"global_cells": self.global_cells, "local_cells": self.local_cells}
-        return cells if self.evidence is None else {**cells, "evidence": self.evidence}
+        held = {"global_cells": self.global_cells, "local_cells": self.local_cells}
+        others = {"evidence": self.evidence, "looks": self.looks}
+        held |= {name: tensor for name, tensor in others.items() if tensor is not None}
+        return held if self.followed is None else held | vars(self.followed)
 
     @property
     def nbytes(self) -> int:
@@ -238,10 +282,14 @@ class VideoState:
         try:
             with safetensors.safe_open(str(path), framework="pt", device=str(device)) as file:
                 metadata = file.metadata()
+                held = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                followed = {each.name: held[each.name] for each in fields(Followed) if each.name in held}
                 return cls(
-                    global_cells=file.get_tensor("global_cells"),
-                    local_cells=file.get_tensor("local_cells"),
-                    evidence=file.get_tensor("evidence") if "evidence" in file.keys() else None,  # noqa: SIM118
+                    global_cells=held["global_cells"],
+                    local_cells=held["local_cells"],
+                    evidence=held.get("evidence"),
+                    looks=held.get("looks"),
+                    followed=Followed(**followed) if followed else None,
                     frame_index=int(metadata["frame_index"]),
                     is_global_complete=json.loads(metadata["is_global_complete"]),
                     expressions=tuple(json.loads(metadata["expressions"])),
@@ -252,6 +300,8 @@ class VideoState:
     def to(self, device: torch.device) -> "VideoState":
         """The same state on another device."""
         moved: dict[str, Any] = {name: tensor.to(device) for name, tensor in self.tensors.items()}
+        if self.followed is not None:
+            moved["followed"] = Followed(**{each.name: moved.pop(each.name) for each in fields(Followed)})
         return replace(self, **moved)
 
 
@@ -260,7 +310,7 @@ class FramePrediction:
     """What one step says of one frame, at the network's own resolution."""
 
     logits: Tensor  # (B, h, w): the patch grid, or finer
-    word_attention: Tensor  # (B, W)
+    query_attention: Tensor  # a_t (B, W): the words' shares in the query, Eq. 10
     context: Tensor  # G_t (B, P, D)
     query: Tensor  # q_t (B, D)
     patch_logits: Tensor  # (B, P): before any upsampling
@@ -271,52 +321,26 @@ class FramePrediction:
 
 
 @dataclass(frozen=True)
-class FrameResult:
-    """One frame's masks, one an expression, at the source's own size."""
+class FrameMasks:
+    """One frame's masks, one an expression, at the source's own size: what writers write."""
 
     frame: Frame
     masks: npt.NDArray[np.bool_]  # (E, H, W)
     soft_masks: npt.NDArray[np.float32] | None  # (E, H, W) in [0, 1], when asked for
     presence: tuple[float, ...]  # an expression: mean of the top 1 % of its soft mask
-    word_attention: tuple[tuple[tuple[str, float], ...], ...]  # an expression: its words with their weights (Eq. 10)
+    # An expression: how likely its mask is right, 0 where nothing is marked; None where a checkpoint cannot tell.
+    score: tuple[float, ...] | None = field(default=None, kw_only=True)
+
+    @property
+    def confidence(self) -> tuple[float, ...]:
+        """An expression: the score where there is one, else the presence, which is not calibrated."""
+        return self.presence if self.score is None else self.score
+
+
+@dataclass(frozen=True)
+class FrameResult(FrameMasks):
+    """All that the segmenter says of one frame."""
+
+    # An expression: its words, weighted by how much the object looks at each.
+    word_attention: tuple[tuple[tuple[str, float], ...], ...]
     state: VideoState  # after this frame; resume from it
-
-
-class MaskTrack:
-    """Every frame's masks of every expression, held as run lengths; `track.mask(frame, expression)` is an array."""
-
-    def __init__(self, expressions: Sequence[str], height: int, width: int) -> None:
-        self.expressions = tuple(expressions)
-        self.height = height
-        self.width = width
-        self.timestamps: list[float] = []
-        self.presence: list[tuple[float, ...]] = []
-        self.word_attention: list[tuple[tuple[tuple[str, float], ...], ...]] = []
-        self._runs: list[tuple[bytes, ...]] = []
-
-    def append(self, result: FrameResult) -> None:
-        """Add the next frame."""
-        expected = (len(self.expressions), self.height, self.width)
-        if result.masks.shape != expected:
-            raise ValueError(f"masks of shape {result.masks.shape} in a track of {expected}")
-        self.timestamps.append(result.frame.timestamp)
-        self.presence.append(result.presence)
-        self.word_attention.append(result.word_attention)
-        self._runs.append(tuple(rle.encode(mask) for mask in result.masks))
-
-    def __len__(self) -> int:
-        return len(self._runs)
-
-    def mask(self, frame: int, expression: int = 0) -> Mask:
-        """One frame's mask, (H, W)."""
-        return rle.decode(self._runs[frame][expression], self.height, self.width)
-
-    def masks(self, expression: int = 0) -> npt.NDArray[np.bool_]:
-        """All frames' masks, (T, H, W)."""
-        if not self._runs:
-            return np.zeros((0, self.height, self.width), dtype=np.bool_)
-        return np.stack([self.mask(frame, expression) for frame in range(len(self))])
-
-    def areas(self, expression: int = 0) -> list[int]:
-        """Pixels inside the mask, frame by frame."""
-        return [rle.area(runs[expression]) for runs in self._runs]

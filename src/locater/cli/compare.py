@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from locater.cli.options import VideosOption
+from locater.cli.options import ForceOption, VideosOption
 from locater.errors import LocaterError
 
 _MASKS = "A folder or zip of PNGs, or a JSON of COCO run lengths, as `locater score` reads them."
@@ -24,13 +24,16 @@ def compare(
     ] = None,
     split: Annotated[str | None, typer.Option(help="Of the ground truth: valid, valid_u, train, ...")] = None,
     videos: VideosOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Compare two systems' masks: scores with intervals, curves for each frame, and pictures of where they differ."""
     from locater.datasets.catalog import find_source
     from locater.evaluation.external.compare import compare as compare_masks
     from locater.evaluation.external.compare_files import write_comparison
+    from locater.io.results_folder import check_results_folder
     from locater.io.text_files import read_lines
 
+    check_results_folder(out, force=force)
     comparison = compare_masks(
         first,
         second,
@@ -39,7 +42,7 @@ def compare(
         split=split,
         videos=read_lines(videos) if videos else None,
     )
-    typer.echo(write_comparison(comparison, out))
+    typer.echo(write_comparison(comparison, out, force=force))
     typer.echo(f"Page: {out / 'compare.html'}")
 
 

@@ -1,13 +1,14 @@
 """The one loop: frames from anywhere in, masks of every expression out, in constant memory."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Self
 
 import torch
+from PIL import Image
 from torch import Tensor
 
 from locater.compute.device import find_device
@@ -15,17 +16,23 @@ from locater.compute.precision import Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
 from locater.inference.chunks import Chunks, Plan
+from locater.inference.corrected_video import CorrectedVideo
+from locater.inference.correction_checks import checked_corrections
+from locater.inference.judging import Judge
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
-from locater.records import Frame, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
+from locater.model.second_look import SecondLook
+from locater.records import Correction, Frame, FrameResult, FrameSource, Pixels, VideoState, Words
 from locater.video.reader import open_source
+from locater.video.track import MaskTrack
 from locater.video.transforms import frame_times, frames_to_tensor
 
-Source = str | Path | FrameSource | Iterable[Pixels]
+Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
 
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
+_ANY_WORD = "the"  # stands where nothing is said
 CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
 
 
@@ -42,11 +49,16 @@ class Segmenter:
     """
 
     def __init__(
-        self, model: Locater, device: str | torch.device | None = None, precision: Precision = "float32"
+        self,
+        model: Locater,
+        device: str | torch.device | None = None,
+        precision: Precision = "float32",
+        second_look: SecondLook | None = None,
     ) -> None:
         self.device = find_device(None if device is None else str(device))
         self.precision = find_precision(precision, self.device)
         self.model = model.to(self.device).eval()
+        self.second_look = second_look
         self.chunks = Chunks(cast_model(self.model, dtype_of(self.precision)), is_replayed=self.device.type == "cuda")
 
     @classmethod
@@ -54,11 +66,12 @@ class Segmenter:
         cls, name_or_path: str | Path, device: str | torch.device | None = None, precision: Precision = "float32"
     ) -> Self:
         """A segmenter around a checkpoint: a folder, a shipped name, or a hub name."""
-        return cls(checkpoint.from_pretrained(name_or_path), device, precision)
+        folder = checkpoint.find_checkpoint(name_or_path)
+        return cls(checkpoint.from_pretrained(folder), device, precision, checkpoint.load_second_look(folder))
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write the network as a checkpoint folder."""
-        checkpoint.save_pretrained(self.model, folder)
+        """Write the network, and its second look, as a checkpoint folder."""
+        checkpoint.save_pretrained(self.model, folder, second_look=self.second_look)
 
     def segment(
         self,
@@ -67,29 +80,42 @@ class Segmenter:
         *,
         soft: bool = False,
         mode: Mode = "auto",
+        threshold: float | None = None,
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        anyway: bool = False,
         state: VideoState | None = None,
         on_global_frame: Callable[[int], None] | None = None,
+        corrections: Sequence[Correction] = (),
     ) -> Iterator[FrameResult]:
         """Each frame's masks at the source's own size, as soon as its chunk is done.
 
         `mode` `auto` is `live` for a stream that can be read only once, else `file`. `live` takes one frame a chunk
         unless told otherwise, so that nothing waits. `frames_per_second` dates frames that carry no time of their own
-        (images, arrays). `state`, from an earlier result, continues an interrupted video: a file is given whole
-        again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit for bit (up
-        to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which frame pass one
-        has reached.
+        (images, arrays). Masks whose score is below `threshold` are left empty, where the checkpoint has a second
+        look. A sentence with a noun that the network does not know is refused, unless `anyway`: what is
+        left of it may mean something else. `state`, from an earlier result, continues an interrupted video: a file is
+        given whole again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit
+        for bit (up to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which
+        frame pass one has reached. `corrections` put masks right, in the order in which they were made: the frames
+        around a corrected one follow it, in `live` mode only those after it. An expression that has one may be "".
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = _is_live(frames, mode, state)
         if state is not None and state.expressions != texts:
             raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-        words = self._read_words(texts)
+        told = checked_corrections(corrections, texts, frames.info) if corrections else ()
+        is_followed = state is not None and state.followed is not None
+        corrected = range(len(texts)) if is_followed else {each.expression for each in told}
+        words = self.read_words(texts, anyway, corrected)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
-        return self._results(frames, words, state, chunk, is_live, soft, on_global_frame)
+        judge = self._judge(threshold)
+        results = self._results(frames, words, state, chunk, is_live, soft, on_global_frame, told)
+        if judge is None:
+            return results
+        return judge.over(results, None if state is None else state.looks, unjudged=frozenset(corrected))
 
     def track(
         self,
@@ -97,29 +123,66 @@ class Segmenter:
         expressions: str | Sequence[str],
         *,
         mode: Mode = "auto",
+        threshold: float | None = None,
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        anyway: bool = False,
+        corrections: Sequence[Correction] = (),
     ) -> MaskTrack:
         """All masks of a video, held as run lengths."""
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
+        frames = open_source(source, frames_per_second)
         track: MaskTrack | None = None
         for result in self.segment(
-            source, texts, mode=mode, chunk_frames=chunk_frames, frames_per_second=frames_per_second
+            frames,
+            texts,
+            mode=mode,
+            threshold=threshold,
+            chunk_frames=chunk_frames,
+            anyway=anyway,
+            corrections=corrections,
         ):
-            track = track or MaskTrack(texts, *result.masks.shape[1:])
+            track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
         if track is None:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
 
-    def _read_words(self, texts: tuple[str, ...]) -> Words:
-        tokens = self.model.text.trimmed(self.model.text.tokenize(texts)).to(self.device)
+    def _judge(self, threshold: float | None) -> Judge | None:
+        """What scores the results; None where the checkpoint has no second look."""
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise LocaterError(f"The threshold is {threshold}; it must lie between 0 and 1.")
+        if self.second_look is None:
+            if threshold is not None:
+                raise LocaterError("This checkpoint has no calibrated score to compare with a threshold; leave it out.")
+            return None
+        return Judge(self.chunks.model, self.second_look, threshold or 0.0)
+
+    def read_words(self, texts: tuple[str, ...], anyway: bool, corrected: Collection[int] = ()) -> Words:
+        """The sentences, encoded; what is unknown is warned of, and an unknown noun is an error unless `anyway`.
+
+        The sentence of an object which was `corrected` may have no words: it is only clicked.
+        """
+        is_silent = [not text and place in corrected for place, text in enumerate(texts)]
+        read = tuple(_ANY_WORD if silent else text for text, silent in zip(texts, is_silent, strict=True))
+        tokens = self.model.text.trimmed(self.model.text.tokenize(read)).to(self.device)
+        if tokens.not_understood and not anyway:
+            raise LocaterError(
+                f"{'; '.join(tokens.not_understood)}; use other English words, or go on without these by --anyway "
+                "(in Python: anyway=True)."
+            )
         for notice in tokens.notices:
-            warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
+            if not notice.startswith(f"'{_ANY_WORD}'"):
+                warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
         with torch.inference_mode():
             words = self.chunks.read(tokens)
         # What tells words from sub-words is asked of every result, and never by the GPU.
-        return replace(words, word_of_token=words.word_of_token.cpu())
+        words = replace(words, word_of_token=words.word_of_token.cpu())
+        if not any(is_silent):
+            return words
+        owners = words.word_of_token.masked_fill(torch.tensor(is_silent)[:, None], -1)
+        kept = tuple(() if silent else each for each, silent in zip(words.words, is_silent, strict=True))
+        return replace(words, expressions=texts, words=kept, word_of_token=owners)
 
     def _whole_windows(self, chunk_frames: int) -> int:
         """The chunk rounded up to whole windows of the encoder, so that windows never depend on the chunk size."""
@@ -137,15 +200,20 @@ class Segmenter:
         is_live: bool,
         soft: bool,
         on_global_frame: Callable[[int], None] | None,
+        corrections: tuple[Correction, ...],
     ) -> Iterator[FrameResult]:
         whole: list[Frame] = []
+        is_corrected = bool(corrections) or (state is not None and state.followed is not None)
         if state is None:
             state = self._start(words)
-            if not is_live:
+            if not is_live and not is_corrected:
                 whole = _whole_video(source, chunk)
             if not is_live and not whole:
                 state = self._write_global_memory(source, words, state, chunk, on_global_frame)
-        if whole:
+        if is_corrected:
+            video = CorrectedVideo(self.chunks, self._input, words, corrections, chunk)
+            yield from video.results(source, self._ready(state), soft, self._samples)
+        elif whole:
             is_full = len(whole) == chunk
             yield from self._segment_whole(whole, is_full, source.info.duration, words, state, soft, on_global_frame)
         else:
@@ -164,11 +232,11 @@ class Segmenter:
         """Both passes in one, where a chunk holds the video: each frame is encoded once, for both memories."""
         plan = Plan(self._samples(whole, state))
         state = replace(state, is_global_complete=True)
+        if on_frame is not None:  # all is read; the rest of the time goes into the masks
+            on_frame(whole[-1].index)
         with torch.inference_mode():
             found = self.chunks.segment(*self._input(whole, duration), words, state, plan, is_full)
             pending = AsyncResults.of(whole, found, words, soft)
-        if on_frame is not None:
-            on_frame(whole[-1].index)
         yield from pending.results()
 
     def _write_global_memory(

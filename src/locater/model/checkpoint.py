@@ -13,10 +13,12 @@ from torch import Tensor
 from locater.compute.int8 import dequantize_int8, quantize_int8
 from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, VectorsConfig, parse_config
 from locater.errors import LocaterError
-from locater.io.atomic import atomic_entries
+from locater.io.atomic import atomic_path
+from locater.io.results_folder import check_results_folder, results_folder
 from locater.io.text_files import read_json
 from locater.model.build import assemble, empty_text
 from locater.model.locater import Locater
+from locater.model.second_look import SecondLook
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
 from locater.model.word_embedding import PretrainedEmbedding, rows_in_table
 from locater.presets import preset_names
@@ -31,6 +33,8 @@ _FIRST_WORD = Vocabulary.UNKNOWN + 1
 _OLD_MEMORY_SETTINGS = {"digest": "read_mlp", "doings": "motion_targets"}
 _OLD_TENSORS = {"memory.digest.": "memory.read_mlp.", "doings.": "motion_targets."}
 CONFIG, WEIGHTS, CARD, TEXT_ENCODER = "config.json", "model.safetensors", "README.md", "text_encoder"
+SECOND_LOOK = "second_look.safetensors"  # not every checkpoint has one
+_CHECKPOINT = (CONFIG, WEIGHTS)  # a folder that holds both is one
 
 
 def from_pretrained(name_or_path: str | Path) -> Locater:
@@ -43,13 +47,20 @@ def from_pretrained(name_or_path: str | Path) -> Locater:
     return model.eval()
 
 
-def save_pretrained(model: Locater, folder: str | Path, card: str | None = None, half: bool = False) -> None:
-    """Write `model` as a checkpoint folder, whole or not at all.
+def save_pretrained(
+    model: Locater,
+    folder: str | Path,
+    card: str | None = None,
+    half: bool = False,
+    second_look: SecondLook | None = None,
+) -> None:
+    """Write `model`, and its second look if it has one, as a checkpoint folder, whole or not at all.
 
     `half` stores fp16, as shipped weights are, and of a refiner the matrices and kernels in int8: it has as many
-    weights as all the rest, and its masks hardly feel it (docs/default.md).
+    weights as all the rest, and its masks hardly feel it (docs/default.md). An earlier checkpoint is replaced; a
+    folder of anything else is refused.
     """
-    with atomic_entries(Path(folder)) as partial:
+    with results_folder(Path(folder), "save_pretrained", force=True, known_by=_CHECKPOINT) as partial:
         config = json.dumps(model.config.model_dump(mode="json"), indent=2, ensure_ascii=False)
         (partial / CONFIG).write_text(config + "\n", encoding="utf-8")
         tensors: dict[str, Tensor] = {}
@@ -57,10 +68,17 @@ def save_pretrained(model: Locater, folder: str | Path, card: str | None = None,
             is_int8 = half and name.startswith("refiner.") and tensor.ndim > 1
             tensors |= quantize_int8(name, tensor) if is_int8 else {name: _stored(tensor, half)}
         save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
+        if second_look is not None:
+            save_second_look(second_look, partial / SECOND_LOOK)
         (partial / CARD).write_text(card if card is not None else default_card(model), encoding="utf-8")
         if isinstance(model.text, HuggingFaceEncoder):
             model.text.model.config.save_pretrained(partial / TEXT_ENCODER)
             model.text.tokenizer.save_pretrained(partial / TEXT_ENCODER)
+
+
+def check_checkpoint_folder(folder: Path, force: bool) -> None:
+    """Nothing, where `save_pretrained` may write; an earlier checkpoint needs `force`."""
+    check_results_folder(folder, force=force, known_by=_CHECKPOINT)
 
 
 def shipped_checkpoints() -> list[str]:
@@ -161,6 +179,29 @@ def _tensors_for(model: Locater, folder: Path) -> dict[str, Tensor]:
     return tensors
 
 
+def load_second_look(folder: Path) -> SecondLook | None:
+    """The second look of a checkpoint; None where it has none."""
+    path = folder / SECOND_LOOK
+    if not path.exists():
+        return None
+    tensors = _tensors(path)
+    try:
+        width, channels = tensors["from_crop.weight"].shape
+        familiar, meaning_width = tensors["familiar"].shape
+    except (KeyError, ValueError):
+        raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.") from None
+    look = SecondLook(channels, meaning_width, width, familiar)
+    _fill(look, tensors, path)
+    return look.float().eval()
+
+
+def save_second_look(look: SecondLook, path: Path) -> None:
+    """Write it in fp16, whole or not at all."""
+    with atomic_path(path) as partial:
+        tensors = {name: _stored(tensor, half=True) for name, tensor in look.state_dict().items()}
+        save_file(tensors, partial, metadata={"format": "pt"})
+
+
 def load_strictly(model: torch.nn.Module, path: Path) -> None:
     """Fill `model` from a safetensors file; a missing, extra or misfitting tensor is an error that lists them."""
     _fill(model, _tensors(path), path)
@@ -249,6 +290,6 @@ def _from_hub(name: str) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(name, allow_patterns=[CONFIG, WEIGHTS, CARD, f"{TEXT_ENCODER}/*"]))
+        return Path(snapshot_download(name, allow_patterns=[CONFIG, WEIGHTS, SECOND_LOOK, CARD, f"{TEXT_ENCODER}/*"]))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError):
         raise LocaterError(f"'{name}' is no local folder and cannot be had from the hub; check the name.") from None

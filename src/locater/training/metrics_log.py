@@ -5,6 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from locater.io.atomic import atomic_path
+
 
 def mean_score(scores: dict[str, float]) -> float:
     """The mean over the kinds of sentence, which is what the best checkpoint is best in."""
@@ -26,7 +28,8 @@ class MetricsLog:
         if is_writing:
             # Without a state it begins again, its validation before the first step included.
             kept = [event for event in read_events(path) if event["step"] <= first_step] if first_step else []
-            path.write_text("".join(json.dumps(event) + "\n" for event in kept))
+            with atomic_path(path) as partial:
+                partial.write_text("".join(json.dumps(event) + "\n" for event in kept))
 
     def best_score(self) -> float | None:
         """The best mean score of a validation so far; None where there was none."""

@@ -42,6 +42,7 @@ class Progress:
     steps: int
     loss: float
     clips_per_second: float
+    first_step: int = 0  # steps that an earlier run has done
 
 
 class Trainer:
@@ -115,7 +116,7 @@ class Trainer:
             done = step + 1
             if listen is not None and self.accelerator.is_main_process and (done % 10 == 0 or done == self.steps):
                 speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
-                listen(Progress(done, self.steps, float(terms["loss"]), speed))
+                listen(Progress(done, self.steps, float(terms["loss"]), speed, first_step))
             if done == 1 or done % 10 == 0 or done == self.steps:
                 record = {name: float(value) for name, value in terms.items()}
                 lost = 0 if math.isfinite(record["loss"]) else lost + 1

@@ -11,7 +11,7 @@ from locater.evaluation.metrics.bootstrap import COVERED, RESAMPLES, Interval
 from locater.evaluation.metrics.exact_mean import mean
 from locater.evaluation.report.film_strip import film_strip, mask_of, some_of
 from locater.evaluation.report.page import spread_chart
-from locater.io.atomic import atomic_entries
+from locater.io.results_folder import results_folder
 from locater.report.charts import Lines
 from locater.report.page import Block, Facts, Page, Section, Text
 from locater.report.pictures import Picture
@@ -20,10 +20,10 @@ from locater.report.tables import Table, percent
 SHOWN = 4  # questions of each system, those where it is ahead the most
 
 
-def write_comparison(comparison: Comparison, folder: Path) -> str:
+def write_comparison(comparison: Comparison, folder: Path, *, force: bool = False) -> str:
     """Fill a folder with compare.html, compare.md, per_question.csv and per_frame.csv; the Markdown comes back."""
     markdown = as_markdown(comparison)
-    with atomic_entries(folder) as partial:
+    with results_folder(folder, "locater compare", force=force) as partial:
         (partial / "compare.md").write_text(markdown, "utf-8")
         (partial / "per_question.csv").write_text(_questions_csv(comparison), "utf-8")
         (partial / "per_frame.csv").write_text(_frames_csv(comparison), "utf-8")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from PIL import Image
 
 from locater.evaluation.metrics.sample_score import SampleScore
+from locater.evaluation.report.reliability import reliability_section
 from locater.evaluation.report.tables import Report
 from locater.evaluation.report.titles import TITLES
 from locater.report.charts import Bars, Lines
@@ -30,6 +31,7 @@ def results_page(report: Report, samples: Sequence[SampleScore], worst: Strips, 
         [
             Section("Scores", [Facts(facts)]),
             Section("How the answers are spread", charts, are_beside=True),
+            reliability_section(samples),
             *tables,
             Section("The worst answers", answer_pictures(worst)),
             Section("The best answers", answer_pictures(best)),

@@ -17,7 +17,7 @@ from locater.evaluation.run.processes import Place
 from locater.evaluation.run.runner import Listener, answer_share, chosen, claim, gather
 from locater.inference.segmenter import Segmenter
 from locater.io.atomic import atomic_entries
-from locater.model.checkpoint import WEIGHTS, find_checkpoint
+from locater.model.checkpoint import SECOND_LOOK, WEIGHTS, find_checkpoint
 
 WORST_SHOWN, BEST_SHOWN = 6, 3  # on the page
 
@@ -34,6 +34,7 @@ class EvaluateRequest:
     limit: int | None = None  # questions, of anything
     submission: Path | None = None  # a zip to hand in
     failures: int = 12  # pictures of the worst answers
+    is_live: bool = False  # every video read once, as a camera would be
     contrasts: tuple[str, ...] = ()  # kinds of joined pairs, of a dataset that knows what its videos show
 
 
@@ -60,12 +61,21 @@ def evaluate(request: EvaluateRequest, segmenter: Segmenter, place: Place, liste
     infos = chosen(dataset, request.limit)
     claim(request.out, _identity(request, segmenter, dataset.name))
     not_understood = answer_share(
-        segmenter, dataset, infos, request.out, place, keep_every_frame=protocol is not None, listen=listen
+        segmenter,
+        dataset,
+        infos,
+        request.out,
+        place,
+        keep_every_frame=protocol is not None,
+        is_live=request.is_live,
+        listen=listen,
     )
     if not place.is_first:
         return Finished(None, not_understood)
     samples = gather(infos, request.out)
     run = {"checkpoint": request.checkpoint, "precision": segmenter.precision}
+    if request.is_live:
+        run["mode"] = "live"
     sections = evaluator.sections(samples)
     report = Report.of(run, request.checkpoint, dataset.name, evaluator.counted(samples), sections)
     with atomic_entries(request.out) as partial:
@@ -89,17 +99,23 @@ def evaluate(request: EvaluateRequest, segmenter: Segmenter, place: Place, liste
 
 def _identity(request: EvaluateRequest, segmenter: Segmenter, dataset_name: str) -> dict[str, str | bool | None]:
     """What must not change between the parts of one run; how many questions and processes may."""
-    weights = find_checkpoint(request.checkpoint) / WEIGHTS
-    try:
-        with weights.open("rb") as file:
-            fingerprint = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise LocaterError(f"{weights} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+    folder = find_checkpoint(request.checkpoint)
+    look = folder / SECOND_LOOK
     return {
-        "weights": fingerprint,
+        "weights": _fingerprint(folder / WEIGHTS),
+        "second_look": _fingerprint(look) if look.exists() else None,
         "dataset": dataset_name,
         "root": str(request.data.root.resolve()) if request.data.root else None,
         "precision": segmenter.precision,
         "device": segmenter.device.type,
         "submission": request.submission is not None,
+        "live": request.is_live or None,  # None as in runs that knew no other way
     }
+
+
+def _fingerprint(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise LocaterError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None

@@ -17,8 +17,15 @@ from locater.evaluation.metrics.sample_score import SampleScore
 from locater.evaluation.run.answering import answer
 from locater.evaluation.run.passes import plan_passes
 from locater.inference.segmenter import Segmenter
-from locater.io.atomic import claim_folder
-from locater.model.checkpoint import WEIGHTS, find_checkpoint, from_pretrained, save_pretrained, with_words_of
+from locater.io.results_folder import claim_folder
+from locater.model.checkpoint import (
+    WEIGHTS,
+    find_checkpoint,
+    from_pretrained,
+    load_second_look,
+    save_pretrained,
+    with_words_of,
+)
 from locater.model.locater import Locater
 from locater.records import Dataset, SampleInfo
 from locater.training.command import size_in_training
@@ -93,10 +100,14 @@ def finetune(
         return mean_score(found.scores)
 
     taken = blend(start, tuned, _ends(place), score)
-    save_pretrained(taken.model, request.out / "checkpoint")
+    # It looks through the visual encoder and the word table, which stay as they are.
+    second_look = load_second_look(find_checkpoint(request.start))
+    save_pretrained(taken.model, request.out / "checkpoint", second_look=second_look)
     tell("answering what was held out, before and after")
     infos = _asked(parted.validation, MOST_FRAMES.get(device.type, MOST_FRAMES["cpu"]))
-    before, after = (_answers(model, parted.validation, infos) for model in (start, taken.model))
+    before, after = (
+        _answers(Segmenter(model, second_look=second_look), parted.validation, infos) for model in (start, taken.model)
+    )
     return Finetuned(request, settings, parted, taken, before, after, len(parted.validation.samples()))
 
 
@@ -144,8 +155,7 @@ def _asked(dataset: Dataset, most_frames: int) -> list[SampleInfo]:
     return infos
 
 
-def _answers(model: Locater, dataset: Dataset, infos: Sequence[SampleInfo]) -> list[SampleScore]:
-    segmenter = Segmenter(model)
+def _answers(segmenter: Segmenter, dataset: Dataset, infos: Sequence[SampleInfo]) -> list[SampleScore]:
     return [
         score for each in plan_passes(infos) for score in answer(segmenter, [dataset.load(info) for info in each.infos])
     ]
