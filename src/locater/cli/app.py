@@ -8,10 +8,9 @@ import typer
 
 from locater.cli.bench import bench
 from locater.cli.checkpoints import average, export, info, init, presets
-from locater.cli.compare import compare
 from locater.cli.contrast import contrast
 from locater.cli.data import data
-from locater.cli.evaluate import evaluate, score, submission
+from locater.cli.evaluate import compare, evaluate, score, submission
 from locater.cli.explain import explain
 from locater.cli.live import live
 from locater.cli.process.stopping import INTERRUPTED, stopped
