@@ -13,6 +13,7 @@ from locater.cli.evaluate import evaluate, score, submission
 from locater.cli.segment import demo, segment
 from locater.cli.terminal import one_line
 from locater.cli.train import ablate, train
+from locater.cli.web import web
 from locater.errors import LocaterError
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (segment, demo, info, presets, init, average, export, train, evaluate, score, ablate, bench):
+for command in (segment, demo, info, presets, init, average, export, train, evaluate, score, ablate, bench, web):
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):
     app.add_typer(group, name=name)

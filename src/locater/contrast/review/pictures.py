@@ -100,7 +100,7 @@ def _plain_file(path: Path) -> bytes:
         if error.errno == errno.ELOOP:
             raise LocaterError(f"{path} is a link; put the picture itself there.") from None
         raise
-    with open(handle, "rb") as file:
+    with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise LocaterError(f"{path} is no plain file; build it again.")
         return file.read()
