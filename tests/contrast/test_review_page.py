@@ -47,7 +47,10 @@ def open_page(browser: Any, url: str, problems: list[str], **options: Any) -> An
     page = context.new_page()
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("request", lambda asked: None if asked.url.startswith((url.partition("?")[0], "data:")) else problems.append(asked.url))
+    page.on(
+        "request",
+        lambda asked: None if asked.url.startswith((url.partition("?")[0], "data:")) else problems.append(asked.url),
+    )
     page.goto(url)
     expect(page.locator("#place")).to_have_text(re.compile("Pair"))
     return page

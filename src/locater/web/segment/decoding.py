@@ -24,11 +24,16 @@ _LARGEST_MESSAGE = 2**16  # bytes
 
 # A process that has everything imported and no threads, from which the others are forked in no time.
 _PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload(["locater.web.segment.decoder"])
+_PRELOADED = ["locater.web.segment.decoder"]
+_PROCESSES.set_forkserver_preload(_PRELOADED)
 
 
-def start_decoders() -> None:
-    """Begin to import what decodes, in a process of its own, so that the first clip need not wait for it."""
+def start_decoders(program: str) -> None:
+    """Begin to import what decodes, in a process of its own, so that no clip need wait for it.
+
+    `program` is what the script that was started imports: each process would import it again.
+    """
+    _PROCESSES.set_forkserver_preload([*_PRELOADED, program])
     forkserver.ensure_running()
 
 
@@ -77,10 +82,8 @@ class ChildVideo:
             yield ours
         finally:
             ours.close()
-            process.join(0.2)
-            if process.is_alive():
-                process.kill()
-                process.join()
+            process.kill()  # it has nothing to put in order
+            process.join()
             process.close()
 
     def _message(self, child: Connection, seconds: float, kind: str) -> Any:

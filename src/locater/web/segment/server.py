@@ -49,6 +49,7 @@ class SegmentServer(PageServer):
         self._segmenter = segmenter
         self._checkpoint = checkpoint
         self._limits = limits or Limits()
+        self._demo = demo_clip()
         self._clips: Clips
         one = "/api/clips/{key}"
         routes = [
@@ -95,7 +96,7 @@ class SegmentServer(PageServer):
                 "checkpoint": self._checkpoint,
                 "formats": formats(),
                 "colours": [colour_of(place) for place in range(MOST_SENTENCES)],
-                "example": demo_clip().expressions[:2],
+                "example": self._demo.expressions[:2],
                 "limits": {
                     "megabytes": limits.upload_bytes // 2**20,
                     "seconds": limits.seconds,
@@ -131,7 +132,7 @@ class SegmentServer(PageServer):
         client = request.state.client
         with self._place(client):
             folder = await run_in_threadpool(self._clips.scratch.folder)
-            path = demo_clip().path
+            path = self._demo.path
             clip = await run_in_threadpool(self._clips.open, path, path.name, folder, client)
         return JSONResponse(clip_facts(clip))
 

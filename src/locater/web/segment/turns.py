@@ -3,6 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 
@@ -108,7 +109,8 @@ class FairQueue:
 
         self._baton.take()
         try:
-            job.work(pause)
+            with suppress(CancelledError):
+                job.work(pause)
         finally:
             self._baton.give()
             with self._lock:
