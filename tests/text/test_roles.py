@@ -168,9 +168,9 @@ def test_all_of_a2d_is_labelled_in_half_a_minute_on_one_core() -> None:
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
-        started_at = time.perf_counter()
+        started_at = time.process_time()  # a core's own seconds: others may be at work on the machine
         labelled = ours().label(sentences)
-        seconds = time.perf_counter() - started_at
+        seconds = time.process_time() - started_at
     finally:
         os.sched_setaffinity(0, allowed)
     print(f"{len(labelled)} sentences in {seconds:.1f} s, {sum(not each.has_verb for each in labelled)} without a verb")
