@@ -173,7 +173,8 @@ class Clips:
 
     def segment(self, clip: Clip, sentences: tuple[str, ...], corrections: tuple[Correction, ...]) -> Run:
         """Begin to answer; what the clip was being asked is given up, what was answered is kept until then."""
-        notices = self._segmenter.model.text.tokenize([text for text in sentences if text] or ["it"]).notices
+        texts = [text for text in sentences if text]
+        notices = self._segmenter.model.text.tokenize(texts).notices if texts else ()
         with clip.lock:
             self.cancel(clip)
             number = clip.runs[-1].number + 1 if clip.runs else 1

@@ -235,6 +235,7 @@ function statusText() {
   const total = player.count;
   const done = frames.scores.length;
   if (run.status === "waiting") return run.ahead ? `Waiting: ${run.ahead} before you.` : "Waiting for a turn…";
+  if (run.status === "looking" && run.corrections.length && run.looked > 0.9 * total) return "Following your clicks through the clip…";
   if (run.status === "looking") return `Looking at the whole clip: ${Math.min(99, Math.round((100 * run.looked) / total))} %`;
   if (run.status === "segmenting") {
     const seconds = began ? (performance.now() - began.at) / 1000 : 0;

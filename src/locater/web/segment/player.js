@@ -192,12 +192,12 @@ export class Player {
     if (!image) return;
     const key = this.#maskKey(this.place);
     if (key && this.masks.get(key) === undefined) this.#fetchMask(key);
+    const mask = key && this.areMasksShown ? this.masks.get(key) : undefined;
+    if (mask === null) return; // on its way: a picture is never shown with another frame's mask
     this.picture.width = image.naturalWidth;
     this.picture.height = image.naturalHeight;
     this.picture.getContext("2d").drawImage(image, 0, 0);
     this.screen.classList.remove("waiting");
-    const mask = key && this.areMasksShown ? this.masks.get(key) : undefined;
-    if (mask === null) return; // on its way
     this.overlay.width = mask?.width ?? 1;
     this.overlay.height = mask?.height ?? 1;
     if (mask) this.overlay.getContext("2d").putImageData(tinted(mask, this.colours, this.isShown), 0, 0);

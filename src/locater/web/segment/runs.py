@@ -1,7 +1,7 @@
 """One answer to some sentences about a clip: masks as run lengths, and what a page shows of them, as they grow."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from PIL import Image
 
 from locater.errors import LocaterError
 from locater.inference.segmenter import CHUNK_FRAMES, Segmenter
-from locater.records import Correction, FrameResult, FrameSource, MaskTrack, VideoState
+from locater.records import Correction, Frame, FrameResult, FrameSource, MaskTrack, VideoInfo, VideoState
 from locater.web.segment.turns import CancelledError
 
 Status = Literal["waiting", "looking", "segmenting", "done", "cancelled", "failed"]
@@ -112,24 +112,46 @@ class Run:
         }
 
 
+@dataclass(frozen=True)
+class _Paced:
+    """A source that lets others have their turn between chunks, whatever it is read for."""
+
+    source: FrameSource
+    pause: Callable[[], None]
+
+    @property
+    def info(self) -> VideoInfo:
+        """What is known before reading."""
+        return self.source.info
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether `frames` may be called twice."""
+        return self.source.is_repeatable
+
+    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
+        """The source's frames, with a pause before each chunk."""
+        for number, frame in enumerate(self.source.frames(start, every)):
+            if number % CHUNK_FRAMES == 0:
+                self.pause()
+            yield frame
+
+
 def segment_clip(segmenter: Segmenter, source: FrameSource, run: Run, pause: Callable[[], None]) -> None:
     """Fill the run; `pause` is called between chunks, and may end it."""
 
     def looked(index: int) -> None:
         run.looked = index + 1
-        pause()
 
     run.status = "looking"
     try:
         results: Any = segmenter.segment(
-            source, run.sentences, mode="file", corrections=run.corrections, on_global_frame=looked
+            _Paced(source, pause), run.sentences, mode="file", corrections=run.corrections, on_global_frame=looked
         )
         with closing(results):
             for result in results:
                 run.status = "segmenting"
                 run.add(result)
-                if len(run) % CHUNK_FRAMES == 0:
-                    pause()
         run.status = "done"
     except CancelledError:
         run.status = "cancelled"
