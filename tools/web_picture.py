@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 
 SIZES = {"wide": (1280, 800), "phone": (390, 844)}
-_MOST_SECONDS = 600
+_MOST_SECONDS = 1800
 
 
 def main() -> None:

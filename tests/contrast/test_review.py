@@ -349,3 +349,22 @@ def test_frames_of_a_film_are_kept_within_bounds(tmp_path: Path) -> None:
         assert pictures.cached_bytes <= 5000
     with pytest.raises(LocaterError, match="has no frame 40"):
         pictures.picture(path, 40)
+
+
+def test_links_and_pipes_in_a_set_show_nothing(client: ReviewClient, folder: Path, tmp_path: Path) -> None:
+    Image.new("RGB", (9, 9)).save(tmp_path / "private.jpg")
+    picture = folder / f"S/videos/{PAIR}/00000.jpg"
+    for replace in (lambda: picture.symlink_to(tmp_path / "private.jpg"), lambda: os.mkfifo(picture)):
+        picture.unlink()
+        replace()
+        status, content, _ = client.ask(f"/frames/{PAIR}/0")
+        assert status == 422 and json.loads(content)["error"].endswith(".")
+    assert client.picture(1).shape
+
+
+def test_another_local_user_gets_nothing_and_deep_json_is_refused(client: ReviewClient, folder: Path) -> None:
+    said = {"sequence": PAIR, "decision": "accept"}
+    for path, body in (("/", None), ("/api/review", None), (f"/frames/{PAIR}/0", None), ("/api/decisions", said)):
+        assert client.ask(path, body, {**JSON, "Authorization": ""})[0] == 403
+    assert client.ask("/api/decisions", b'{"a":' * 10_000)[0] == 400
+    assert not decisions(folder)

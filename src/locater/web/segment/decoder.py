@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from io import BytesIO
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,6 +21,7 @@ from locater.errors import LocaterError
 from locater.records import Frame
 from locater.video.file_source import VideoFile
 
+TOLD = ("width", "height", "frame_count", "frames_per_second", "duration")  # of `VideoInfo`
 _CPU_SECONDS = 3600
 _PLAYLISTS = frozenset({"hls", "concat", "concatf", "dash", "imf", "sdp", "rtsp", "tty", "image2", "lavfi"})
 _PREVIEW_SIDE = 960  # pixels
@@ -42,8 +43,8 @@ def send_info(connection: Connection, path: Path, bounds: Bounds) -> None:
     """Tell what the clip is."""
 
     def work() -> None:
-        video = _opened(path, bounds)
-        _send(connection, "info", asdict(video.info))
+        info = _opened(path, bounds).info
+        _send(connection, "info", {name: getattr(info, name) for name in TOLD})
 
     _answer(connection, path, bounds, work)
 

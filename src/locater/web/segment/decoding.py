@@ -5,7 +5,6 @@ import multiprocessing
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -48,7 +47,7 @@ class ChildVideo:
         self._bounds = decoder.Bounds(name, limits.seconds, limits.frames, limits.pixels, limits.memory_bytes)
         with self._child(decoder.send_info) as child:
             found = self._message(child, limits.open_seconds, "info")
-        self.info = replace(VideoInfo(**found), name=name)
+        self.info = VideoInfo(name, **{told: found[told] for told in decoder.TOLD})
 
     def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
         """Frames `start`, `start + every`, ..., while the child decodes ahead as far as a pipe goes."""
