@@ -6,7 +6,7 @@ W word tokens (N_w), D width, G global cells (N_g), L local cells (N_l), S the s
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -139,6 +139,44 @@ class Batch:
         )
 
 
+# ---- Corrections -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Click:
+    """A place in a frame, in pixels from its left upper corner, that belongs to the object or does not."""
+
+    x: float
+    y: float
+    is_inside: bool = True
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What somebody says of one expression's mask in one frame: clicks, a box, or the mask itself."""
+
+    frame: int
+    expression: int = 0
+    clicks: tuple[Click, ...] = ()
+    box: tuple[float, float, float, float] | None = None  # left, top, right, bottom, in pixels
+    mask: Mask | None = None
+
+
+@dataclass(frozen=True)
+class Followed:
+    """How corrected objects look, by which the next frames find them again; of fixed size, as P and D are.
+
+    Labels tell how much of a place is the object's: 0 to 1, and 0.5 where nobody knows.
+    """
+
+    is_followed: Tensor  # (B,) bool: the other rows hold nothing
+    first_looks: Tensor  # (B, P, D) float16, of the corrected frame
+    first_labels: Tensor  # (B, P)
+    last_looks: Tensor  # (P, D) float16, of the last frame
+    last_labels: Tensor  # (B, P)
+    trust: Tensor  # (B,): how much the network's own answer counts beside it
+
+
 # ---- Inside the network ----------------------------------------------------------------------------------------------
 
 
@@ -209,12 +247,15 @@ class VideoState:
     is_global_complete: bool  # True: written once from the whole video; False: written as frames arrive (live)
     expressions: tuple[str, ...]
     evidence: Tensor | None = None  # (B, D + 1) float: what was marked so far, where a network asks whether it is meant
+    followed: Followed | None = None  # the objects that were corrected in frames before
 
     @property
     def tensors(self) -> dict[str, Tensor]:
         """All that it holds of numbers."""
-        cells = {"global_cells": self.global_cells, "local_cells": self.local_cells}
-        return cells if self.evidence is None else {**cells, "evidence": self.evidence}
+        held = {"global_cells": self.global_cells, "local_cells": self.local_cells}
+        if self.evidence is not None:
+            held["evidence"] = self.evidence
+        return held if self.followed is None else held | vars(self.followed)
 
     @property
     def nbytes(self) -> int:
@@ -238,10 +279,13 @@ class VideoState:
         try:
             with safetensors.safe_open(str(path), framework="pt", device=str(device)) as file:
                 metadata = file.metadata()
+                held = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                followed = {each.name: held[each.name] for each in fields(Followed) if each.name in held}
                 return cls(
-                    global_cells=file.get_tensor("global_cells"),
-                    local_cells=file.get_tensor("local_cells"),
-                    evidence=file.get_tensor("evidence") if "evidence" in file.keys() else None,  # noqa: SIM118
+                    global_cells=held["global_cells"],
+                    local_cells=held["local_cells"],
+                    evidence=held.get("evidence"),
+                    followed=Followed(**followed) if followed else None,
                     frame_index=int(metadata["frame_index"]),
                     is_global_complete=json.loads(metadata["is_global_complete"]),
                     expressions=tuple(json.loads(metadata["expressions"])),
@@ -252,6 +296,8 @@ class VideoState:
     def to(self, device: torch.device) -> "VideoState":
         """The same state on another device."""
         moved: dict[str, Any] = {name: tensor.to(device) for name, tensor in self.tensors.items()}
+        if self.followed is not None:
+            moved["followed"] = Followed(**{each.name: moved.pop(each.name) for each in fields(Followed)})
         return replace(self, **moved)
 
 

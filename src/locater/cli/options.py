@@ -14,3 +14,10 @@ PrecisionOption = Annotated[str, typer.Option(help="float32, bfloat16 or float16
 PresetArgument = Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")]
 SplitOption = Annotated[str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")]
 VideosOption = Annotated[Path | None, typer.Option(help="A file that lists the videos that count, one per line.")]
+
+ClickOption = Annotated[
+    list[str] | None,
+    typer.Option(help="FRAME,X,Y: this is meant, FRAME,X,Y,-: this is not; 2:FRAME,X,Y is of the second sentence."),
+]
+BoxOption = Annotated[list[str] | None, typer.Option(help="FRAME,LEFT,TOP,RIGHT,BOTTOM: what is meant is in it.")]
+MaskOption = Annotated[list[str] | None, typer.Option(help="FRAME,FILE: a picture of the right mask, black outside.")]

@@ -1,7 +1,7 @@
 """The one loop: frames from anywhere in, masks of every expression out, in constant memory."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -15,10 +15,12 @@ from locater.compute.precision import Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
 from locater.inference.chunks import Chunks, Plan
+from locater.inference.corrected_video import CorrectedVideo
+from locater.inference.correction_checks import checked_corrections
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
-from locater.records import Frame, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
+from locater.records import Correction, Frame, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
 from locater.video.reader import open_source
 from locater.video.transforms import frame_times, frames_to_tensor
 
@@ -26,6 +28,7 @@ Source = str | Path | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
 
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
+_ANY_WORD = "the"  # stands where nothing is said
 CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
 
 
@@ -71,6 +74,7 @@ class Segmenter:
         frames_per_second: float | None = None,
         state: VideoState | None = None,
         on_global_frame: Callable[[int], None] | None = None,
+        corrections: Sequence[Correction] = (),
     ) -> Iterator[FrameResult]:
         """Each frame's masks at the source's own size, as soon as its chunk is done.
 
@@ -79,17 +83,20 @@ class Segmenter:
         (images, arrays). `state`, from an earlier result, continues an interrupted video: a file is given whole
         again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit for bit (up
         to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which frame pass one
-        has reached.
+        has reached. `corrections` put masks right, in the order in which they were made: the frames around a corrected
+        one follow it, in `live` mode only those after it. An expression that has one may be "": only clicked.
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = _is_live(frames, mode, state)
         if state is not None and state.expressions != texts:
             raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-        words = self._read_words(texts)
+        told = checked_corrections(corrections, texts, frames.info) if corrections else ()
+        is_followed = state is not None and state.followed is not None
+        words = self._read_words(texts, range(len(texts)) if is_followed else {each.expression for each in told})
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
-        return self._results(frames, words, state, chunk, is_live, soft, on_global_frame)
+        return self._results(frames, words, state, chunk, is_live, soft, on_global_frame, told)
 
     def track(
         self,
@@ -99,12 +106,18 @@ class Segmenter:
         mode: Mode = "auto",
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        corrections: Sequence[Correction] = (),
     ) -> MaskTrack:
         """All masks of a video, held as run lengths."""
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         track: MaskTrack | None = None
         for result in self.segment(
-            source, texts, mode=mode, chunk_frames=chunk_frames, frames_per_second=frames_per_second
+            source,
+            texts,
+            mode=mode,
+            chunk_frames=chunk_frames,
+            frames_per_second=frames_per_second,
+            corrections=corrections,
         ):
             track = track or MaskTrack(texts, *result.masks.shape[1:])
             track.append(result)
@@ -112,14 +125,23 @@ class Segmenter:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
 
-    def _read_words(self, texts: tuple[str, ...]) -> Words:
-        tokens = self.model.text.trimmed(self.model.text.tokenize(texts)).to(self.device)
+    def _read_words(self, texts: tuple[str, ...], corrected: Collection[int] = ()) -> Words:
+        """The encoded sentences; that of an object which is only clicked has no words, and nobody asks what it says."""
+        is_silent = [not text and place in corrected for place, text in enumerate(texts)]
+        read = tuple(_ANY_WORD if silent else text for text, silent in zip(texts, is_silent, strict=True))
+        tokens = self.model.text.trimmed(self.model.text.tokenize(read)).to(self.device)
         for notice in tokens.notices:
-            warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
+            if not notice.startswith(f"'{_ANY_WORD}'"):
+                warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
         with torch.inference_mode():
             words = self.chunks.read(tokens)
         # What tells words from sub-words is asked of every result, and never by the GPU.
-        return replace(words, word_of_token=words.word_of_token.cpu())
+        words = replace(words, word_of_token=words.word_of_token.cpu())
+        if not any(is_silent):
+            return words
+        owners = words.word_of_token.masked_fill(torch.tensor(is_silent)[:, None], -1)
+        kept = tuple(() if silent else each for each, silent in zip(words.words, is_silent, strict=True))
+        return replace(words, expressions=texts, words=kept, word_of_token=owners)
 
     def _whole_windows(self, chunk_frames: int) -> int:
         """The chunk rounded up to whole windows of the encoder, so that windows never depend on the chunk size."""
@@ -137,15 +159,20 @@ class Segmenter:
         is_live: bool,
         soft: bool,
         on_global_frame: Callable[[int], None] | None,
+        corrections: tuple[Correction, ...],
     ) -> Iterator[FrameResult]:
         whole: list[Frame] = []
+        is_corrected = bool(corrections) or (state is not None and state.followed is not None)
         if state is None:
             state = self._start(words)
-            if not is_live:
+            if not is_live and not is_corrected:
                 whole = _whole_video(source, chunk)
             if not is_live and not whole:
                 state = self._write_global_memory(source, words, state, chunk, on_global_frame)
-        if whole:
+        if is_corrected:
+            video = CorrectedVideo(self.chunks, self._input, words, corrections, chunk)
+            yield from video.results(source, self._ready(state), soft, self._samples)
+        elif whole:
             is_full = len(whole) == chunk
             yield from self._segment_whole(whole, is_full, source.info.duration, words, state, soft, on_global_frame)
         else:

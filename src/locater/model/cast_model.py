@@ -10,10 +10,10 @@ from locater.model.memory import TimeEmbedding
 from locater.model.place import PlaceEmbedding
 from locater.model.text import TextEncoder
 from locater.model.visual.fixed_norm import FixedBatchNorm
-from locater.model.visual.two_way import BoxPrompt
+from locater.model.visual.two_way import BoxPrompt, PointPrompt
 
 # Run once per video or cost nothing, and rounding would be felt: seconds and places in sinusoids, running statistics.
-_EXACT_PARTS = (TextEncoder, TimeEmbedding, PlaceEmbedding, BoxPrompt, FixedBatchNorm, nn.BatchNorm1d)
+_EXACT_PARTS = (TextEncoder, TimeEmbedding, PlaceEmbedding, BoxPrompt, PointPrompt, FixedBatchNorm, nn.BatchNorm1d)
 
 
 def cast_model(model: Locater, dtype: torch.dtype) -> Locater:

@@ -223,6 +223,14 @@ class Locater(nn.Module):
             states.append(state)
         return predictions, states
 
+    def told(self, frame: ClipFeatures, logits: Tensor, before: VideoState, after: VideoState) -> VideoState:
+        """The state `after` a frame with masks (B, h, w) that were told, in its local memory for its own (Eq. 6)."""
+        writes = self.memory.prepare_local(frame.projected)
+        if writes is None:
+            return after
+        cells = self.memory.write_local(writes, 0, logits.sigmoid(), frame.grid, before.local_cells)
+        return replace(after, local_cells=cells)
+
     def answer(self, prediction: FramePrediction) -> Tensor:
         """A frame's logits (B, h, w) for people and for the memory: nothing is surer than that it is there at all."""
         if prediction.presence is None:

@@ -108,27 +108,54 @@ def mobile_sam(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Modu
         sys.path.remove(str(folder))
 
 
-@torch.no_grad()
-def test_it_answers_what_mobile_sam_answers(mobile_sam: tuple[dict[str, ModuleType], Path]) -> None:
-    modules, folder = mobile_sam
+SIDE = 10  # cells
+
+
+def both(modules: dict[str, ModuleType], folder: Path) -> tuple[Refiner, Any, Any]:
+    """Our refiner, and MobileSAM's prompt encoder and mask decoder, all with MobileSAM's weights."""
     weights = folder / "mobilesam" / "weights" / "mobile_sam.pt"
     convert(weights, folder / "mobile_sam.safetensors")
     ours = Refiner(1.0).eval()
     load_pretrained(ours, folder / "mobile_sam.safetensors")
-    side = 10  # cells
-    prompts = modules["prompt_encoder"].PromptEncoder(256, (side, side), (16 * side, 16 * side), 16).eval()
+    prompts = modules["prompt_encoder"].PromptEncoder(256, (SIDE, SIDE), (16 * SIDE, 16 * SIDE), 16).eval()
     transformer = modules["transformer"].TwoWayTransformer(depth=2, embedding_dim=256, mlp_dim=2048, num_heads=8)
     decoder = modules["mask_decoder"].MaskDecoder(transformer_dim=256, transformer=transformer).eval()
     state = torch.load(weights, map_location="cpu", weights_only=True)
     for module, prefix in ((prompts, "prompt_encoder."), (decoder, "mask_decoder.")):
         module.load_state_dict({name[len(prefix) :]: x for name, x in state.items() if name.startswith(prefix)})
-    image = torch.randn(1, 256, side, side)
-    mask = torch.randn(1, 1, 4 * side, 4 * side) * 5
+    return ours, prompts, decoder
+
+
+@torch.no_grad()
+def test_it_answers_what_mobile_sam_answers(mobile_sam: tuple[dict[str, ModuleType], Path]) -> None:
+    ours, prompts, decoder = both(*mobile_sam)
+    image = torch.randn(1, 256, SIDE, SIDE)
+    mask = torch.randn(1, 1, 4 * SIDE, 4 * SIDE) * 5
     box = torch.tensor([[20.0, 30.0, 90.0, 120.0]])  # pixels; MobileSAM takes them for a pixel's left upper corner
 
     sparse, dense = prompts(points=None, boxes=box - 0.5, masks=mask)
     theirs, _ = decoder(image, prompts.get_dense_pe(), sparse, dense, multimask_output=False)
-    prompt = ours.box(box.view(1, 2, 2) / (16 * side))
-    answer: Any = ours.decoder(image + ours.mask(mask), ours.box.grid(side, side), prompt)
+    prompt = ours.box(box.view(1, 2, 2) / (16 * SIDE))
+    answer: Any = ours.decoder(image + ours.mask(mask), ours.box.grid(SIDE, SIDE), prompt)
 
     assert (answer - theirs[:, 0]).abs().max() < 1e-4 * theirs.abs().max()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("with_box", [False, True])
+def test_it_answers_to_points_as_mobile_sam_does(
+    mobile_sam: tuple[dict[str, ModuleType], Path], with_box: bool
+) -> None:
+    ours, prompts, decoder = both(*mobile_sam)
+    image = torch.randn(1, 256, SIDE, SIDE)
+    places, is_inside = torch.tensor([[50.0, 70.0], [110.0, 20.0]]), torch.tensor([True, False])
+    box = torch.tensor([[20.0, 30.0, 90.0, 120.0]]) if with_box else None
+
+    shifted = None if box is None else box - 0.5
+    sparse, dense = prompts(points=(places[None] - 0.5, is_inside[None].int()), boxes=shifted, masks=None)
+    theirs, _ = decoder(image, prompts.get_dense_pe(), sparse, dense, multimask_output=False)
+    size = 16 * SIDE
+    answer = ours.pointed_at(image, places / size, is_inside, None if box is None else box.view(1, 2, 2) / size)
+
+    # The points' own numbers are stored in half precision.
+    assert (answer - theirs[0, 0]).abs().max() < 1e-2 * theirs.abs().max()

@@ -189,6 +189,13 @@ def _sam_names() -> dict[str, str]:
     return names
 
 
+# Of SAM's prompts, what points need: theirs -> ours, for `PointPrompt`.
+POINTS = {
+    "prompt_encoder.point_embeddings.0.weight": "outside",
+    "prompt_encoder.point_embeddings.1.weight": "inside",
+    "prompt_encoder.not_a_point_embed.weight": "no_box",
+    "prompt_encoder.no_mask_embed.weight": "no_mask",
+}
 _OTHER_PROMPTS = r"prompt_encoder\.(point_embeddings\.[01]|not_a_point_embed|no_mask_embed)\..+"
 _OTHER_ANSWERS = r"mask_decoder\.(iou_prediction_head|output_hypernetworks_mlps\.[123])\..+"
 # MobileSAM, whole, for the refiner.

@@ -9,7 +9,7 @@ from locater.compute.upsample import upsample
 from locater.model.rows import expand_to_expressions
 from locater.model.visual.encoder import IMAGENET_STATISTICS, PixelNorm
 from locater.model.visual.tiny_vit import TinyViTTrunk
-from locater.model.visual.two_way import CHANNELS, BoxPrompt, ChannelNorm, MaskPrompt, TwoWayDecoder
+from locater.model.visual.two_way import CHANNELS, BoxPrompt, ChannelNorm, MaskPrompt, PointPrompt, TwoWayDecoder
 
 PATCH = 16
 SUREST = 8.0  # a logit beyond it says no more
@@ -36,6 +36,7 @@ class Refiner(nn.Module):
             ChannelNorm(CHANNELS),
         )
         self.box = BoxPrompt()
+        self.points = PointPrompt()
         self.mask = MaskPrompt()
         self.decoder = TwoWayDecoder()
         self.pixel_norm = PixelNorm(IMAGENET_STATISTICS)
@@ -43,20 +44,32 @@ class Refiner(nn.Module):
     def forward(self, frames: Tensor, logits: Tensor) -> Tensor:
         """`logits` (E, T, h, w) redrawn, from frames (C, T, 3, S, S') with E / C expressions each."""
         clips = frames.shape[0]
-        image = self._looked_at(frames.flatten(0, 1))  # (C T, D, r, c)
+        image = self.looked_at(frames.flatten(0, 1))  # (C T, D, r, c)
         first = rearrange(logits, "(c e) t h w -> (c t) e h w", c=clips)
         rows = first.flatten(0, 1)
-        refined = self._redrawn(expand_to_expressions(image, rows.shape[0]), rows).view(first.shape)
+        refined = self.redrawn(expand_to_expressions(image, rows.shape[0]), rows).view(first.shape)
         return rearrange(refined, "(c t) e h w -> (c e) t h w", c=clips)
 
-    def _looked_at(self, frames: Tensor) -> Tensor:
+    def pointed_at(self, image: Tensor, places: Tensor, is_inside: Tensor, box: Tensor | None = None) -> Tensor:
+        """Logits (4 r, 4 c) of one thing in an image (1, D, r, c), told by places (A, 2), a box (1, 2, 2), or both.
+
+        Places are x and y as fractions of the longer side. There is no first mask: the answer is the decoder's own.
+        """
+        rows, columns = image.shape[-2:]
+        told = self.box.at(places) + self.points(is_inside)
+        prompt = torch.cat([told[None], self.points.no_box[None] if box is None else self.box(box)], dim=1)
+        unmarked = image + self.points.no_mask[..., None, None].to(image.dtype)
+        answer: Tensor = self.decoder(unmarked, self.box.grid(rows, columns).to(image.dtype), prompt.to(image.dtype))
+        return answer[0]
+
+    def looked_at(self, frames: Tensor) -> Tensor:
         """Features (N, D, r, c) of frames (N, 3, S, S')."""
         height, width = (PATCH * max(1, round(side * self.enlarged / PATCH)) for side in frames.shape[-2:])
         large = F.interpolate(frames, size=(height, width), mode="bilinear", align_corners=False)
         features: Tensor = self.neck(self.trunk(self.pixel_norm(large))[-1])
         return features
 
-    def _redrawn(self, image: Tensor, logits: Tensor) -> Tensor:
+    def redrawn(self, image: Tensor, logits: Tensor) -> Tensor:
         """`logits` (N, h, w), each redrawn in its image (N, D, r, c)."""
         rows, columns = image.shape[-2:]
         first = logits.clamp(-SUREST, SUREST)

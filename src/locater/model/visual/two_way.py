@@ -3,8 +3,11 @@
 After Kirillov et al., "Segment Anything" (2023; Apache-2.0), as far as one mask needs it.
 """
 
+from importlib import resources
+
 import torch
 from einops import rearrange
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from locater.model.transformer import attend
@@ -132,6 +135,29 @@ class BoxPrompt(nn.Module):
         """(..., C) of places (..., 2), x and y as fractions of the longer side, in the waves' own precision."""
         angles = 2 * torch.pi * ((2 * places.to(self.waves.dtype) - 1) @ self.waves)
         return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+class PointPrompt(nn.Module):
+    """What SAM adds to a place that is inside or outside the thing.
+
+    A refiner begins as MobileSAM and its training never sees a point, so checkpoints have none of this: it comes with
+    the package (`python -m tools.points` made it), and is no part of a network's state.
+    """
+
+    outside: Tensor  # (1, C), as are the others
+    inside: Tensor
+    no_box: Tensor  # stands where a box would
+    no_mask: Tensor  # is added to every cell where a mask would be
+
+    def __init__(self) -> None:
+        super().__init__()
+        tensors = load_file(str(resources.files("locater.model.visual") / "points.safetensors"))
+        for name in ("outside", "inside", "no_box", "no_mask"):
+            self.register_buffer(name, tensors[name].float(), persistent=False)
+
+    def forward(self, is_inside: Tensor) -> Tensor:
+        """(A, C) from (A,) bool."""
+        return torch.where(is_inside[:, None], self.inside, self.outside)
 
 
 class MaskPrompt(nn.Sequential):
