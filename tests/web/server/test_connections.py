@@ -45,7 +45,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
 
 def connect(client: Client) -> socket.socket:
     host, _, port = client.host.partition(":")
-    return socket.create_connection((host, int(port)), timeout=5)
+    return socket.create_connection((host, int(port)), timeout=20)
 
 
 def request_of(client: Client, path: str) -> bytes:
@@ -72,7 +72,7 @@ def test_half_open_requests_hold_no_threads_and_keep_nobody_out(client: Client) 
     assert threading.active_count() <= threads
     began = time.monotonic()
     assert all(is_ended(each) for each in rude)  # by the cap, or by the deadline
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 20
     assert client.ask("/")[0] == 200
 
 
@@ -82,7 +82,7 @@ def test_a_head_that_trickles_in_is_not_waited_for(client: Client) -> None:
         for _ in range(100):
             slow.sendall(b"GET / HT")  # never a whole line
             time.sleep(0.1)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 9
 
 
 def test_a_body_that_stalls_is_refused(client: Client) -> None:
@@ -93,10 +93,18 @@ def test_a_body_that_stalls_is_refused(client: Client) -> None:
         assert is_ended(slow)
 
 
-def test_who_does_not_read_is_let_go(client: Client) -> None:
+def test_who_does_not_read_is_let_go(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = threading.Event()
+    lost = connections.BoundedConnection.connection_lost
+
+    def connection_lost(self: connections.BoundedConnection, exc: Exception | None) -> None:
+        lost(self, exc)
+        gone.set()
+
+    monkeypatch.setattr(connections.BoundedConnection, "connection_lost", connection_lost)
     with connect(client) as slow:
         slow.sendall(request_of(client, "/large"))
-        time.sleep(1)
+        assert gone.wait(20)
         got = 0
         with pytest.raises(ConnectionError):
             while piece := slow.recv(2**20):
