@@ -354,9 +354,12 @@ def test_frames_of_a_film_are_kept_within_bounds(tmp_path: Path) -> None:
 def test_links_and_pipes_in_a_set_show_nothing(client: ReviewClient, folder: Path, tmp_path: Path) -> None:
     Image.new("RGB", (9, 9)).save(tmp_path / "private.jpg")
     picture = folder / f"S/videos/{PAIR}/00000.jpg"
-    for replace in (lambda: picture.symlink_to(tmp_path / "private.jpg"), lambda: os.mkfifo(picture)):
+    for kind in ("link", "pipe"):
         picture.unlink()
-        replace()
+        if kind == "link":
+            picture.symlink_to(tmp_path / "private.jpg")
+        else:
+            os.mkfifo(picture)
         status, content, _ = client.ask(f"/frames/{PAIR}/0")
         assert status == 422 and json.loads(content)["error"].endswith(".")
     assert client.picture(1).shape

@@ -6,6 +6,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,10 @@ def until(is_so: Callable[[], object]) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def is_ready(client: PageClient, path: str) -> bool:
+    return client.ask(path)[0] == 200
 
 
 def bits_of(content: bytes) -> Any:
@@ -80,7 +85,7 @@ def test_every_format_can_be_taken_away(client: PageClient, clip: Path, segmente
     found = {}
     for name in offered:
         assert client.ask(f"/api/clips/{key}/exports", {"format": name})[0] == 202
-        until(lambda name=name: client.ask(f"/api/clips/{key}/exports/{name}")[0] == 200)
+        until(partial(is_ready, client, f"/api/clips/{key}/exports/{name}"))
         found[name] = client.ask(f"/api/clips/{key}/exports/{name}")
     assert found["overlay"][2] == "video/mp4" and found["png"][2] == "application/zip"
     track = segmenter.track(clip, SENTENCES)
