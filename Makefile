@@ -4,7 +4,7 @@ BIN := .venv/bin
 
 .PHONY: demo test mutants
 demo: .venv/installed
-	$(BIN)/python -m locater demo --out demo
+	$(BIN)/python -m locater demo --out demo --force
 
 test: .venv/installed-dev
 	$(BIN)/ruff format --check .

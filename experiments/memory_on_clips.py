@@ -40,7 +40,9 @@ def scores(checkpoint: str, davis: Path, ablation: str, frames: int) -> tuple[fl
             sample = dataset.load(infos[0])
             pictures = [frame.pixels for frame in islice(sample.frames.frames(), frames)]
             rate = sample.frames.info.frames_per_second
-            results = segmenter.segment(pictures, [info.expression for info in infos], frames_per_second=rate)
+            results = segmenter.segment(
+                pictures, [info.expression for info in infos], frames_per_second=rate, anyway=True
+            )
             told = [
                 [compared(place, mask, sample.masks[place]) for mask in result.masks]
                 for place, result in enumerate(results)

@@ -67,7 +67,7 @@ def absent_nouns(pack: Pack, number: int, rng: random.Random) -> tuple[str, str]
 
 def masks_of(segmenter: Segmenter, picture: Pixels, sentences: list[str]) -> list[Mask]:
     """A mask a sentence."""
-    return list(next(iter(segmenter.segment([picture], sentences))).masks)
+    return list(next(iter(segmenter.segment([picture], sentences, anyway=True))).masks)
 
 
 def asked() -> argparse.Namespace:

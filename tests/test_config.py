@@ -1,5 +1,7 @@
 """Settings and presets."""
 
+from pathlib import Path
+
 import pytest
 
 from locater.config import (
@@ -109,3 +111,13 @@ def test_a_frame_keeps_its_shape_where_the_preset_says_so() -> None:
     assert kept.input_size(64, 64) == (kept.image_size, kept.image_size)
     narrow = kept.input_size(2000, 10)
     assert narrow[0] / narrow[1] < 3
+
+
+def test_numbers_may_have_an_exponent_and_no_point(tmp_path: Path) -> None:
+    """YAML 1.1 takes 1e-4 for a word."""
+    given = parse_changes(["training.learning_rate=1e-4", "training.steps=20", "x=-.5E+3", "y=e4", "z=1e-4x"])
+    assert given == {"training": {"learning_rate": 1e-4, "steps": 20}, "x": -500.0, "y": "e4", "z": "1e-4x"}
+    (tmp_path / "own.yaml").write_text("extends: tiny\ntraining:\n  learning_rate: 3e-5\n")
+    assert training_stages(str(tmp_path / "own.yaml"))[0].learning_rate == 3e-5
+    with pytest.raises(LocaterError, match=r"'\[\[\[\[' is no value for training\.steps"):
+        parse_changes(["training.steps=[[[["])

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from locater.model.build import build
     from locater.model.checkpoint import from_pretrained, save_pretrained
     from locater.model.locater import Locater
-    from locater.records import FrameResult, MaskTrack, VideoState
+    from locater.records import FrameResult, VideoState
+    from locater.video.track import MaskTrack
 
 __version__ = "0.1.0"
 
@@ -18,7 +19,7 @@ _HOMES = {
     "FrameResult": "locater.records",
     "Locater": "locater.model.locater",
     "LocaterError": "locater.errors",
-    "MaskTrack": "locater.records",
+    "MaskTrack": "locater.video.track",
     "ModelConfig": "locater.config",
     "Segmenter": "locater.inference.segmenter",
     "VideoState": "locater.records",

@@ -1,5 +1,5 @@
 """`python -m locater` is the command `locater`."""
 
-from locater.cli.app import main
+from locater.cli.process.start import main
 
 main()

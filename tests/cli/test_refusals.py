@@ -46,6 +46,13 @@ def test_an_expression_without_words_is_refused(
     assert "holds no words" in told
 
 
+def test_a_noun_that_is_not_understood_is_refused(run: Run, checkpoint: Path, video: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    for command in (("segment", video, DOG), ("explain", video)):
+        told = refused(run, tmp_path, *command, "das Mädchen im Kleid", "--checkpoint", checkpoint, "--out", out)
+        assert "not understood: das, Mädchen, im, Kleid;" in told and "--anyway" in told
+
+
 @pytest.mark.parametrize("damage", ["missing", "extra", "misshapen", "pickle", "cut", "weightless", "configless"])
 def test_bad_checkpoints_are_refused(run: Run, checkpoint: Path, video: Path, tmp_path: Path, damage: str) -> None:
     bad = tmp_path / "bad"
@@ -86,7 +93,7 @@ NO_SUCH_GPU = f"cuda:{torch.cuda.device_count() + 7}"
 
 
 BAD_OPTIONS: list[tuple[list[str], str]] = [
-    (["--format", "overlay,gif"], "There is no output format 'gif'; choose from overlay, png, rle, sheet."),
+    (["--format", "overlay,gif"], "There is no output format 'gif'; choose from overlay, "),
     (["--format", " , "], "No output format is left"),
     (["--precision", "float8"], "There is no precision 'float8'; choose one of float32, bfloat16, float16."),
     (["--precision", "float16", "--device", "cpu"], "float16 needs a GPU"),

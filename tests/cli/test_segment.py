@@ -5,12 +5,18 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from pycocotools.coco import COCO
 
+from locater.cli import segment as segment_command
+from locater.cli.opening import open_segmenter
+from locater.inference.segmenter import Segmenter
+from locater.io.results_folder import MARKER
+from locater.model.checkpoint import from_pretrained, save_pretrained
 from locater.video.overlay import DAVIS_PALETTE
 from tests.support.command_line.clips import ALL_FORMATS, DOG, FRAMES, HEIGHT, OTHER, WIDTH
-from tests.support.command_line.running import Run, run_process
+from tests.support.command_line.running import Run, refused, run_process
 
 
 def test_segment_writes_every_format(checkpoint: Path, video: Path, tmp_path: Path) -> None:
@@ -20,13 +26,13 @@ def test_segment_writes_every_format(checkpoint: Path, video: Path, tmp_path: Pa
     assert ran.out.startswith(f"{FRAMES} frames segmented into clip.masks: ")
     assert [path.name for path in tmp_path.iterdir()] == ["clip.masks"]
     folder = tmp_path / "clip.masks"
-    assert sorted(path.name for path in folder.iterdir()) == ["contact_sheet.png", "masks", "masks.json", "overlay.mp4"]
+    made = ["contact_sheet.png", "masks", "masks.json", "overlay.mp4"]
+    assert sorted(path.name for path in folder.iterdir()) == [MARKER, *made]
 
     with av.open(str(folder / "overlay.mp4")) as container:
         assert container.streams.video[0].codec_context.name == "h264"
-        assert [(f.width, f.height, f.format.name) for f in container.decode(video=0)] == [
-            (WIDTH, HEIGHT, "yuv420p")
-        ] * FRAMES
+        frames = [(f.width, f.height > HEIGHT, f.format.name) for f in container.decode(video=0)]
+        assert frames == [(WIDTH, True, "yuv420p")] * FRAMES, "a legend below the picture"
 
     coco = COCO(str(folder / "masks.json"))
     assert coco.getImgIds() == list(range(FRAMES))
@@ -54,14 +60,14 @@ def test_a_long_and_a_foreign_sentence_are_read_as_far_as_they_go(
 ) -> None:
     ran = run(
         *("segment", video, "the dog " * 2500, "der Hund\nlinks 左边的狗", "--checkpoint", checkpoint),
-        *("--format", "rle", "--out", tmp_path / "out"),
+        *("--format", "rle", "--out", tmp_path / "out", "--anyway"),
     )
     assert ran.code == 0
     warned = ran.err.splitlines()
     assert len(warned) == 2 and all(line.startswith("Warning: ") for line in warned), ran.err
     assert "only the first 20 words are read, 4980 more are not" in warned[0]
     assert "not understood" in warned[1] and "der, Hund, links, 左边的狗" in warned[1]
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["masks.json"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [MARKER, "masks.json"]
 
 
 def test_a_folder_of_pictures_live_with_progress_on_a_terminal(
@@ -78,13 +84,80 @@ def test_a_folder_of_pictures_live_with_progress_on_a_terminal(
     assert len(list((tmp_path / "pictures.masks" / "masks").iterdir())) == 3
 
 
-def test_results_replace_older_ones_and_spare_the_rest(run: Run, checkpoint: Path, video: Path, tmp_path: Path) -> None:
+def test_results_replace_older_ones_by_force_alone_and_spare_the_rest(
+    run: Run, checkpoint: Path, video: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
-    (out / "masks").mkdir(parents=True)
+    options = ("--checkpoint", checkpoint, "--out", out, "--precision", "bfloat16")
+    assert run("segment", video, DOG, *options, "--format", "png,rle").code == 0
     (out / "masks" / "99999.png").write_text("old")
     (out / "notes.txt").write_text("mine")
-    options = ("--checkpoint", checkpoint, "--out", out, "--format", "png", "--precision", "bfloat16")
-    assert run("segment", video, DOG, *options).code == 0
-    assert sorted(path.name for path in out.iterdir()) == ["masks", "notes.txt"]
+    told = refused(run, tmp_path, "segment", video, DOG, *options, "--format", "png")
+    assert "holds earlier results; add --force to replace them" in told
+    assert run("segment", video, DOG, *options, "--format", "png", "--force").code == 0
+    assert sorted(path.name for path in out.iterdir()) == [MARKER, "masks", "notes.txt"]
     assert len(list((out / "masks").iterdir())) == FRAMES
     assert (out / "notes.txt").read_text() == "mine"
+
+
+def test_a_persons_own_masks_are_never_touched(
+    run: Run, checkpoint: Path, video: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--out .` once deleted them."""
+    (tmp_path / "masks").mkdir()
+    (tmp_path / "masks" / "mine.png").write_text("mine")
+    (tmp_path / "masks.json").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    for command in (("segment", video, DOG), ("export", checkpoint), ("demo",)):
+        given = () if command[0] == "export" else ("--checkpoint", checkpoint)
+        for force in ((), ("--force",)):
+            told = refused(run, tmp_path, *command, *given, "--out", ".", *force)
+            assert "holds files that are not ours, such as masks" in told
+    assert "not ours" in refused(run, tmp_path, "init", "tiny", "--out", tmp_path)
+    assert "not ours" in refused(run, tmp_path, "train", "tiny", "--data", "shapes", "--out", tmp_path)
+    assert "not ours" in refused(run, tmp_path, "evaluate", checkpoint, "shapes", "--count", 1, "--out", tmp_path)
+
+
+def test_many_videos_in_one_call(
+    run: Run, checkpoint: Path, video: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files, folders and patterns, some with the same names, one of them broken; the network is loaded once."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a/clip.mp4", "b/clip.mp4", "b/other.mp4"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(video.read_bytes())
+    (tmp_path / "b" / "bad.mp4").write_text("no video")
+    loaded = []
+
+    def counted(checkpoint: str, device: str | None, precision: str) -> Segmenter:
+        loaded.append(checkpoint)
+        return open_segmenter(checkpoint, device, precision)
+
+    monkeypatch.setattr(segment_command, "open_segmenter", counted)
+    options = ("--checkpoint", checkpoint, "--format", "rle", "--out", "out")
+    ran = run("segment", "b", "a/*.mp4", "b/clip.mp4", DOG, *options)
+    assert ran.code == 2 and len(loaded) == 1
+    assert ran.err.splitlines() == [
+        "Error: b/bad.mp4: b/bad.mp4 is not a video that FFmpeg can read; check that it plays in a video player.",
+        "Error: 1 of 4 videos were not segmented: b/bad.mp4.",
+    ]
+    made = sorted(str(path.parent) for path in Path("out").rglob("masks.json"))
+    assert made == ["out/a-clip.mp4", "out/b-clip.mp4", "out/other"]
+    assert not list(tmp_path.rglob(".*.partial"))
+
+
+def test_sentences_that_overlap_are_told_once(run: Run, checkpoint: Path, video: Path, tmp_path: Path) -> None:
+    model = from_pretrained(checkpoint)
+    assert model.decoder.upsampler is not None and model.decoder.upsampler.out.bias is not None
+    with torch.no_grad():
+        model.decoder.upsampler.out.bias.add_(10)  # all is marked
+    save_pretrained(model, tmp_path / "sure")
+    options = ("--checkpoint", tmp_path / "sure", "--out", tmp_path / "out", "--format", "png,pngs")
+    ran = run("segment", video, DOG, DOG, *options)
+    (line,) = ran.err.splitlines()
+    assert ran.code == 0 and line.startswith(f"Warning: '{DOG}' and '{DOG}' overlap in frame ")
+    assert line.endswith("gives a pixel to the surer of them alone; ask for pngs or rle, which keep every mask whole.")
+    folders = sorted((tmp_path / "out" / "pngs").iterdir())
+    assert [folder.name for folder in folders] == ["1_the_dog_on_the_left", "2_the_dog_on_the_left"]
+    for one, other in zip(*(sorted(folder.iterdir()) for folder in folders), strict=True):
+        assert one.read_bytes() == other.read_bytes()

@@ -1,6 +1,8 @@
 """What starts without torch, and the commands about networks."""
 
+import importlib.metadata
 import json
+import os
 import subprocess
 import sys
 import time
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import locater
 from locater.config import preset
 from locater.presets import preset_names
 from tests.support.command_line.clips import FRAMES, HEIGHT, WIDTH
@@ -29,6 +32,16 @@ def test_help_is_instant_and_imports_no_torch() -> None:
     imported = {line.rsplit("|", 1)[-1].strip() for line in traced.stderr.splitlines()}
     assert "locater.cli" in imported
     assert not imported & {"torch", "transformers", "numpy", "av", "locater.inference"}
+
+
+def test_the_version_and_completion(run: Run) -> None:
+    ran = run("--version")
+    assert (ran.code, ran.out, ran.err) == (0, f"locater {locater.__version__}\n", "")
+    assert locater.__version__ == importlib.metadata.version("locater")
+    asked = {"_LOCATER_COMPLETE": "complete_bash", "COMP_WORDS": "locater seg", "COMP_CWORD": "1"}  # as bash asks
+    start = [sys.executable, "-c", "import sys; sys.argv = ['locater']; from locater.cli.app import main; main()"]
+    done = subprocess.run(start, env={**os.environ, **asked}, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "segment"
 
 
 @pytest.mark.parametrize("name", ["segment", "info", "presets", "init", "train"])
@@ -61,7 +74,7 @@ def test_init_then_info(run: Run, video: Path, tmp_path: Path) -> None:
     ]
     about = run("info", tmp_path / "new" / "tiny")
     assert (about.code, about.err) == (0, "")
-    assert "million" in about.out and "64 x 64 in 8 x 8 patches" in about.out
+    assert "million" in about.out and "64 x 64 pixels in 8 x 8 patches" in about.out
     about = run("info", video)
     assert (about.code, about.err) == (0, "")
     assert "clip.mp4" in about.out and f"{WIDTH} x {HEIGHT}" in about.out and str(FRAMES) in about.out

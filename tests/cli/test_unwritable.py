@@ -80,7 +80,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing(checkpoint: Path, tmp_path: Path) -
     )
     try:
         deadline = time.monotonic() + 60
-        while not list(tmp_path.glob("new/.*/masks/00020.png")):
+        while not list(tmp_path.glob("new/.*/new/masks/00020.png")):
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline, "no mask after a minute"
             time.sleep(0.02)

@@ -168,7 +168,7 @@ def test_a_killed_build_goes_on_to_the_same_bytes(source: Path, whole: Path, tmp
     # A kill at the worst moment: frames in place, the record not, a partial folder beside.
     (out / "T/videos" / PAIR).mkdir(parents=True)
     (out / "T/videos" / PAIR / "00099.jpg").write_bytes(b"half")
-    (out / "S/masks/.left.x.partial").mkdir(parents=True, exist_ok=True)
+    (out / "S/masks/.left.abcdefgh.partial").mkdir(parents=True, exist_ok=True)
     done = subprocess.run(command(source, out), env=environment(), capture_output=True, text=True, check=True)
     assert "Sequences: 2 in M, 5 in S, 5 in T; 0 skipped." in done.stdout
     assert tree(out) == tree(whole)
@@ -310,7 +310,7 @@ def test_what_is_asked_wrongly_gives_one_sentence(
         (out, ["--format", "authors", "--video", "mp4"], "keeps frames as PNG"),
         (out, ["--labeler", "nothing"], "names no labeler"),
         (str(whole), ["--seed", "1"], "holds another build (another seed)"),
-        (str(tmp_path / "full"), [], "holds other files"),
+        (str(tmp_path / "full"), [], "holds files that are not ours"),
     ):
         arguments = ["contrast", "build", f"a2d-sentences:{source}", "--out", out_given, "--labeler", LABELER, *words]
         monkeypatch.setattr(sys, "argv", ["locater", *arguments])

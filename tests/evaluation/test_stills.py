@@ -58,8 +58,10 @@ class Scripted:
     def __init__(self, mask: Mask) -> None:
         self.masks = mask[None]
 
-    def segment(self, source: FrameSource, expressions: list[str], *, soft: bool) -> Iterator[FrameResult]:
-        assert soft and len(expressions) == 1
+    def segment(
+        self, source: FrameSource, expressions: list[str], *, soft: bool, anyway: bool
+    ) -> Iterator[FrameResult]:
+        assert soft and anyway and len(expressions) == 1
         nothing = torch.zeros(1, 0, 1)
         for frame in source.frames():
             state = VideoState(nothing, nothing, 1, True, tuple(expressions))

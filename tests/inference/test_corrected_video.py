@@ -111,9 +111,9 @@ def test_a_click_alone_needs_no_sentence(segmenter: Segmenter, video: Video) -> 
 
 
 def test_the_other_sentence_keeps_its_masks(plain: Segmenter, video: Video) -> None:
-    plain = list(plain.segment(video, [DOG, "a dog"], soft=True))
+    before = list(plain.segment(video, [DOG, "a dog"], soft=True))
     corrected = list(plain.segment(video, [DOG, "a dog"], soft=True, corrections=[CLICKED]))
-    for ours, theirs in zip(corrected, plain, strict=True):
+    for ours, theirs in zip(corrected, before, strict=True):
         np.testing.assert_allclose(soft(ours)[1], soft(theirs)[1], atol=1e-4)
 
 

@@ -40,7 +40,7 @@ source = open_source(video)
 segmenter = locater.load(checkpoint, device="cpu")
 process, resident, states = psutil.Process(), {}, {}
 with atomic_entries(Path(out)) as folder, open_writers(formats.split(","), folder, source.info, expressions) as writers:
-    for count, result in enumerate(segmenter.segment(source, expressions), start=1):
+    for count, result in enumerate(segmenter.segment(source, expressions, anyway=True), start=1):
         writers.write(result)
         if str(count) in measured_at:
             resident[count] = process.memory_info().rss
@@ -69,7 +69,9 @@ def write_checkpoint(folder: Path, video: Path) -> None:
     model = build(preset("tiny", {"image_size": 32, "visual": {"depth": 1}, "fusion": {"modules": 1}}), seed=0)
     first = [frame.pixels for frame in islice(open_source(video).frames(), 150)]
     with warnings.catch_warnings(action="ignore", category=NotUnderstoodWarning):
-        soft = [result.soft_masks for result in Segmenter(model, "cpu").segment(first, EXPRESSION, soft=True)]
+        soft = [
+            result.soft_masks for result in Segmenter(model, "cpu").segment(first, EXPRESSION, soft=True, anyway=True)
+        ]
     assert model.decoder.upsampler is not None and model.decoder.upsampler.out.bias is not None
     sure = torch.from_numpy(np.stack([masks for masks in soft if masks is not None])).logit()
     with torch.no_grad():

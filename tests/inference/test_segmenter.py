@@ -219,7 +219,9 @@ def test_bfloat16_stays_close(segmenter: Segmenter, video: npt.NDArray[np.uint8]
 
 def test_words_that_were_not_understood_are_named(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:
     with pytest.warns(NotUnderstoodWarning, match="der, Hund, links"):
-        next(segmenter.segment(video, "der Hund links"))
+        next(segmenter.segment(video, "der Hund links", anyway=True))
+    with pytest.warns(NotUnderstoodWarning, match="brown"):  # no noun: the sentence can do without it
+        next(segmenter.segment(video, "the brown dog"))
     with pytest.warns(NotUnderstoodWarning, match="4980 more"):
         next(segmenter.segment(video, "dog " * 5000))
 
@@ -229,6 +231,7 @@ def test_words_that_were_not_understood_are_named(segmenter: Segmenter, video: n
     [
         ({"expressions": ""}, "holds no words"),
         ({"expressions": []}, "No expression"),
+        ({"expressions": [DOG, "the cat on the left"]}, "not understood: cat; use other English words"),
         ({"chunk_frames": -1}, "at least 1"),
         ({"source": iter([]), "mode": "file"}, "cannot be read twice"),
     ],

@@ -86,7 +86,7 @@ def test_the_decoder_without_upsampler_stays_on_the_patch_grid() -> None:
     word_logits = torch.tensor([[1.0, 2.0, -torch.inf, -torch.inf, -torch.inf]])
     prediction = decoder(values, word_logits, features, (), (2, 3))
     attention = torch.softmax(torch.tensor([1.0, 2.0]), dim=0)
-    torch.testing.assert_close(prediction.word_attention[0], torch.cat([attention, torch.zeros(3)]))
+    torch.testing.assert_close(prediction.query_attention[0], torch.cat([attention, torch.zeros(3)]))
     query = attention @ features[0, :2]
     torch.testing.assert_close(prediction.logits[0], (values[0] @ query).view(2, 3))  # row by row
 

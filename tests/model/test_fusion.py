@@ -54,6 +54,25 @@ def test_modules_equal_pytorchs_layers_with_padding(norm: Literal["pre", "post"]
                 torch.testing.assert_close(outputs[k][b, t], encoder.norm(x) if is_last else x, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_a_patchs_look_at_the_words_is_what_pytorchs_first_layer_looks_at(norm: Literal["pre", "post"]) -> None:
+    torch.manual_seed(0)
+    encoder = CrossModalityEncoder(width=16, modules=2, heads=4, norm=norm, centre=False)
+    randomise(encoder)
+    patches, words = torch.randn(2, 3, 6, 16), words_of(torch.randn(2, 5, 16), [5, 2])
+    step = encoder.steps[0]
+    assert isinstance(step, FusionModule)
+    layer = reference_layer(step.joint, 16, 4, norm)
+    looks = encoder.word_attention(patches, words)
+    assert looks.shape == (2, 3, 6, 5) and looks[1, :, :, 2:].eq(0).all()
+    for b in range(2):
+        tokens = torch.cat([patches[b, 1] + step.visual_type, words.features[b] + step.word_type])[None]
+        mask = torch.cat([torch.zeros(6, dtype=torch.bool), words.is_padding[b]])[None]
+        x = layer.norm1(tokens) if norm == "pre" else tokens
+        _, weights = layer.self_attn(x, x, x, key_padding_mask=mask, need_weights=True)
+        torch.testing.assert_close(looks[b, 1], weights[0, :6, 6:], rtol=1e-5, atol=1e-6)
+
+
 def test_attention_equals_pytorchs_multihead_attention_without_projections() -> None:
     torch.manual_seed(0)
     query, key = torch.randn(2, 5, 8), torch.randn(2, 7, 8)

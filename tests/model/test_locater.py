@@ -51,7 +51,7 @@ def test_every_switch_runs_and_every_weight_learns(changes: dict[str, object]) -
     prediction = model(frames, times, frames[:, :2], times[:, :2], model.read(["the dog on the left", "a dog"]))
     side = size // 2 if model.config.decoder.upsampling == "fine" else model.config.grid
     assert prediction.logits.shape == (2, 3, side, side)
-    loss = prediction.logits.square().mean() + prediction.word_attention.square().mean()
+    loss = prediction.logits.square().mean() + prediction.query_attention.square().mean()
     if prediction.auxiliary is not None:
         assert prediction.auxiliary.shape == (model.config.fusion.modules, 2, 3, model.config.grid, model.config.grid)
         loss = loss + prediction.auxiliary.square().mean()
@@ -95,7 +95,7 @@ def test_a_chunks_steps_are_the_frames_one_by_one(changes: dict[str, object], is
         state = start
         for t in range(4):
             alone, state = model.step(features.frame(t), words, state, is_fine)
-            for name in ("logits", "word_attention", "context"):
+            for name in ("logits", "query_attention", "context"):
                 torch.testing.assert_close(getattr(predictions[t], name), getattr(alone, name), rtol=1e-4, atol=1e-4)
             torch.testing.assert_close(states[t].local_cells, state.local_cells, rtol=1e-4, atol=1e-4)
         rest, last = model.decode_clip(features, words, states[1], first=2, is_fine=is_fine)
@@ -192,7 +192,7 @@ def test_a_clip_is_the_papers_equations_one_after_another() -> None:
         attention = logits.masked_fill(words.is_padding, -torch.inf).softmax(-1)  # Eq. 10
         q = (attention[..., None] * words.features).sum(1)
         mask = (g @ q[..., None]).view(2, 8, 8)  # Eq. 11, before its sigmoid
-        torch.testing.assert_close(predictions[t].word_attention, attention, rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(predictions[t].query_attention, attention, rtol=1e-9, atol=1e-9)
         torch.testing.assert_close(predictions[t].logits, mask, rtol=1e-9, atol=1e-9)
         s = memory.mask_embedding.layers(mask.sigmoid()[:, None]).flatten(2).mT
         m_local = literal_write(memory.local_write, v, (s, memory.from_mask.weight), m_local)  # Eq. 6

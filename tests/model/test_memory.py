@@ -236,3 +236,23 @@ def test_stamped_patches_find_cells_of_their_own_whatever_they_share(shared: flo
     projected = memory.global_write.from_values(positioned)[0, 0]
     chosen = (memory.initial_state(1)[0][0] @ memory.global_write.gate(projected).T).argmax(0)
     assert len(chosen.unique()) > 18  # of 36 patches; with random cells and no places they share a few
+
+
+@pytest.mark.parametrize("rule", RULES)
+@torch.no_grad()
+def test_a_cells_sources_are_what_it_is_made_of(rule: WriteRule) -> None:
+    """With one head a cell is its sources' candidates and its old self, by the shares told, up to the norm."""
+    torch.manual_seed(0)
+    controller = WriteController(8, rule, heads=1)
+    values, cells = torch.randn(2, 5, 8), torch.randn(2, 3, 8)
+    from_summary = controller.keyed_map(controller.from_summary.weight)
+    keyed = controller.keyed(controller.from_values(values))
+    taken, stayed = controller.sources(keyed, from_summary, cells)
+    assert taken.shape == (2, 3, 5) and stayed.shape == (2, 3)
+    candidate = controller.from_values(values) + controller.from_summary(cells.mean(1, keepdim=True))
+    made = taken @ candidate + stayed[..., None] * cells
+    after = controller(keyed, from_summary, cells)
+    if rule == "paper":
+        torch.testing.assert_close(made, after)
+    else:  # the norm also takes each cell's mean away, and measures its size without Bessel's correction
+        torch.testing.assert_close(F.layer_norm(made, (8,)), after, rtol=1e-4, atol=1e-4)

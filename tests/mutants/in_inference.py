@@ -3,6 +3,7 @@
 from tests.mutants.record import Mutant
 
 SEGMENTER = "inference/test_segmenter.py"
+AGREE = "video/writers/test_formats_agree.py"
 EVERY_NTH = f"{SEGMENTER}::test_every_nth_frame_is_in_the_global_memory_and_no_other"
 
 EXPORTED_PRESENCE = "export/test_export.py::test_the_graphs_one_after_another_are_the_network_with_a_presence_head"
@@ -97,6 +98,38 @@ INFERENCE = (
         why="DAVIS's masks have VOC's colours.",
     ),
     Mutant(
+        name="pictures-numbered-anew",
+        file="video/folder_source.py",
+        old="upright_pixels(path), path.name)",
+        new="upright_pixels(path))",
+        tests=("video/test_video_writer.py::test_pictures_of_a_folder_keep_their_names",),
+        why="Masks would lie on other pictures than their own.",
+    ),
+    Mutant(
+        name="sound-at-its-own-clock",
+        file="video/sound.py",
+        old="delay = round(self._starts_at / packet.time_base)",
+        new="delay = 0",
+        tests=("video/test_sound.py::test_the_overlay_sounds_as_the_source",),
+        why="Pictures count from the first one, and the sound would come late.",
+    ),
+    Mutant(
+        name="polygons-between-pixels",
+        file="video/writers/polygons.py",
+        old="_LEVEL = 0.999",
+        new="_LEVEL = 0.5",
+        tests=(f"{AGREE}::test_yolo_of_real_masks",),
+        why="Filled with its border, the polygon would be a pixel too large.",
+    ),
+    Mutant(
+        name="cvat-tracks-without-end",
+        file="video/writers/cvat.py",
+        old="((index, 0), (index + 1, 1))",
+        new="((index, 0), (index + 1, 0))",
+        tests=(f"{AGREE}::test_cvat_for_video_has_a_track_per_mask_because_it_knows_no_longer_ones",),
+        why="A mask would stay for the rest of the video.",
+    ),
+    Mutant(
         name="runs-row-by-row",
         file="io/rle.py",
         old='.ravel(order="F")',
@@ -107,7 +140,7 @@ INFERENCE = (
     Mutant(
         name="files-written-in-place",
         file="io/atomic.py",
-        old="partial = folder / target.name\n",
+        old="partial = scratch / NEW / target.name\n",
         new="partial = target\n",
         tests=("io/test_atomic.py::test_file_keeps_its_old_content_on_failure",),
         why="A kill would leave half a file under its true name.",

@@ -69,8 +69,8 @@ MODEL = (
     Mutant(
         name="fusion-attends-to-padding",
         file="model/fusion.py",
-        old="is_padding = torch.cat([padded_words.new_zeros(batch * frames, count), padded_words], dim=1)",
-        new="is_padding = torch.cat([padded_words.new_zeros(batch * frames, count), padded_words & False], dim=1)",
+        old="torch.cat([padded_words.new_zeros(batch * frames, count), padded_words], dim=1)",
+        new="torch.cat([padded_words.new_zeros(batch * frames, count), padded_words & False], dim=1)",
         tests=(FUSION,),
         why="A sentence's features would depend on how long the others are.",
     ),

@@ -65,6 +65,50 @@ def write_sound(path: Path) -> Path:
     return path
 
 
+def write_video_with_sound(path: Path, codec: str = "aac", delay: float = 0.0) -> Path:
+    """A clip at 24 fps with a 440 Hz tone that starts after half a second; everything begins `delay` seconds late."""
+    rate, seconds = 48000, 1.0
+    with av.open(str(path), "w") as container:
+        pictures = container.add_stream("libx264", rate=24)
+        assert isinstance(pictures, av.VideoStream)
+        pictures.width, pictures.height, pictures.pix_fmt = 96, 64, "yuv420p"
+        pictures.codec_context.time_base = Fraction(1, CLOCK)
+        sound = container.add_stream(codec, rate=rate, layout="mono")
+        assert isinstance(sound, av.AudioStream)
+        for index in range(round(seconds * 24)):
+            frame = VideoFrame.from_ndarray(picture(index), format="rgb24")
+            frame.pts, frame.time_base = round((index / 24 + delay) * CLOCK), Fraction(1, CLOCK)
+            container.mux(pictures.encode(frame))
+        times = np.arange(round(seconds * rate)) / rate
+        tone = (np.sin(2 * np.pi * 440 * times) * (times >= 0.5) * 16000).astype(np.int16)
+        for start in range(0, len(tone), 1024):
+            samples = AudioFrame.from_ndarray(tone[None, start : start + 1024], format="s16", layout="mono")
+            samples.rate, samples.time_base = rate, Fraction(1, rate)
+            samples.pts = start + round(delay * rate)
+            container.mux(sound.encode(samples))
+        container.mux(pictures.encode(None))
+        container.mux(sound.encode(None))
+    return path
+
+
+def heard(path: Path) -> tuple[str, float, float]:
+    """The codec of a file's sound, when its tone starts after the first picture, and the sound's length, in seconds."""
+    with av.open(str(path)) as container:
+        first = next(container.decode(video=0))
+        assert first.time is not None
+        begins = first.time
+    with av.open(str(path)) as container:
+        stream = container.streams.audio[0]
+        values, times = [], []
+        for frame in container.decode(stream):
+            assert frame.time is not None
+            values.append(np.abs(frame.to_ndarray().astype(np.float64)).max(axis=0))
+            times.append(frame.time + np.arange(len(values[-1])) / frame.rate)
+        loudness, time = np.concatenate(values), np.concatenate(times)
+        starts = time[int(np.argmax(loudness > loudness.max() / 2))]
+        return stream.codec_context.name, float(starts - begins), float(time[-1] - time[0])
+
+
 def with_matrix(source: Path, target: Path, matrix: tuple[int, int, int, int]) -> Path:
     """A copy of an mp4 whose track header carries a, b, c, d of a display matrix, as a phone writes it."""
     content = bytearray(source.read_bytes())
@@ -82,12 +126,13 @@ def result(
     masks: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
     timestamp: float | None = None,
     soft: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None = None,
+    name: str | None = None,
 ) -> FrameResult:
     """One frame's result over a made picture."""
     count, height, width = masks.shape
     cells = torch.zeros(count, 1, 1)
     return FrameResult(
-        frame=Frame(index, index / 24 if timestamp is None else timestamp, picture(index, width, height)),
+        frame=Frame(index, index / 24 if timestamp is None else timestamp, picture(index, width, height), name),
         masks=masks,
         soft_masks=soft,
         presence=tuple(0.5 + 0.1 * number for number in range(count)),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from locater.video.overlay import DAVIS_PALETTE, ContactSheet, clock_text, colour_of, draw
+from locater.video.overlay import DAVIS_PALETTE, ContactSheet, captioned, clock_text, colour_of, draw
 from tests.support.making_videos import moving_masks, picture
 
 
@@ -59,20 +59,27 @@ def test_empty_full_and_border_masks() -> None:
         tuple(f"object {n}" for n in range(40)),
     ],
 )
-def test_legend_never_crashes_nor_changes_the_size(width: int, height: int, names: tuple[str, ...]) -> None:
-    masks = np.zeros((len(names), height, width), dtype=np.bool_)
-    drawn = draw(picture(0, width, height), masks, names)
-    assert drawn.shape == (height, width, 3)
-    assert drawn.dtype == np.uint8
+def test_legend_never_crashes_and_is_below_the_picture(width: int, height: int, names: tuple[str, ...]) -> None:
+    shown = picture(0, width, height)
+    drawn = captioned(shown, names)
+    np.testing.assert_array_equal(drawn[:height], shown)
+    assert drawn.shape[1:] == (width, 3) and drawn.dtype == np.uint8
+    assert drawn.shape[0] % 2 == 0 and height < drawn.shape[0] <= max(2 * height, height + 34)
 
 
-def test_legend_shows_each_colour_and_leaves_most_of_the_picture() -> None:
-    pixels = np.full((360, 640, 3), 90, dtype=np.uint8)
-    drawn = draw(pixels, np.zeros((3, 360, 640), dtype=np.bool_), ("the dog", "the cat", "the bird"))
-    changed = np.flatnonzero((drawn != pixels).any(axis=(1, 2)))
-    assert changed.min() >= 360 * 2 // 3
-    for number in range(3):
-        assert (drawn == colour_of(number)).all(axis=2).sum() > 50
+def test_legend_shows_each_colour() -> None:
+    drawn = captioned(np.full((360, 640, 3), 90, dtype=np.uint8), ("the dog", "the cat", "the bird"), first=1)
+    for number in (1, 2, 3):
+        assert (drawn[360:] == colour_of(number)).all(axis=2).sum() > 50
+    assert not (drawn[360:] == colour_of(0)).all(axis=2).any()
+
+
+def test_a_long_sentence_takes_more_lines() -> None:
+    shown = np.zeros((360, 320, 3), dtype=np.uint8)
+    short, long, longest = (
+        captioned(shown, [text]).shape[0] for text in ("the dog", "the dog on the left " * 4, "the dog " * 90)
+    )
+    assert short < long <= longest < short + 60
 
 
 def shown_times(sheet: ContactSheet) -> list[float]:

@@ -172,7 +172,7 @@ def refused(source: object) -> str:
 
 def test_missing_text_empty_and_sound_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "There is no file" in refused(tmp_path / "none.mp4")
-    assert "There is no file" in refused("http://example.com/a.mp4")
+    assert "is an address; download it first" in refused("http://example.com/a.mp4")
     assert "name too long" in refused("a" * 300)
     text = tmp_path / "text.mp4"
     text.write_text("not a video\n" * 100)

@@ -1,7 +1,8 @@
 """The command line, put together: `locater COMMAND`."""
 
+import signal
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -10,24 +11,44 @@ from locater.cli.checkpoints import average, export, info, init, presets
 from locater.cli.contrast import contrast
 from locater.cli.data import data
 from locater.cli.evaluate import evaluate, score, submission
+from locater.cli.explain import explain
+from locater.cli.live import live
+from locater.cli.process.stopping import INTERRUPTED, stopped
 from locater.cli.segment import demo, segment
 from locater.cli.terminal import one_line
 from locater.cli.train import ablate, train
 from locater.cli.web import web
 from locater.errors import LocaterError
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells count
-
 app = typer.Typer(
     help="Language-guided video segmentation: a video and a sentence in, that object's mask in every frame out.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (segment, demo, info, presets, init, average, export, train, evaluate, score, ablate, bench, web):
+for command in (
+    *(segment, live, explain, demo, info, presets, init, average, export),
+    *(train, evaluate, score, ablate, bench, web),
+):
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):
     app.add_typer(group, name=name)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        from locater import __version__
+
+        typer.echo(f"locater {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Language-guided video segmentation: a video and a sentence in, that object's mask in every frame out."""
 
 
 def main() -> None:
@@ -36,9 +57,15 @@ def main() -> None:
         app()
     except LocaterError as error:
         _fail(str(error))
+    except ModuleNotFoundError as error:
+        from locater.io.extras import how_to_install
+
+        if (told := how_to_install(error.name or "")) is None:
+            raise
+        _fail(told)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:  # typer's answer to Ctrl-C
-            print("Interrupted; nothing half-written is left.", file=sys.stderr)
+            stopped(signal.SIGINT)
         raise
 
 

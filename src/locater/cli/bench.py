@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from locater.cli.options import DeviceOption
+from locater.cli.options import DeviceOption, ForceOption
 from locater.cli.terminal import one_line
 from locater.errors import LocaterError
 
@@ -30,6 +30,7 @@ def bench(
         str | None, typer.Option(help="float32, bfloat16 or float16; by default bfloat16 on a GPU.")
     ] = None,
     device: DeviceOption = None,
+    force: ForceOption = False,
     repeats: Annotated[int, typer.Option(help="Measurements of each row, after the warm-up.", min=1)] = 10,
     compile: Annotated[
         bool, typer.Option("--compile/--no-compile", help="Also measure torch.compile, which takes minutes.")
@@ -43,6 +44,7 @@ def bench(
     from locater.compute.precision import find_precision
 
     benchmarks = find_benchmarks(name)
+    _check_free(out, [each for each, _ in benchmarks], force)
     place = find_device(device)
     request = BenchRequest(
         device=place,
@@ -54,6 +56,13 @@ def bench(
         is_compiled=compile,
     )
     _measure(benchmarks, request, out)
+
+
+def _check_free(out: Path, names: "Sequence[str]", force: bool) -> None:
+    """Nothing, unless a file of a benchmark is there already."""
+    there = [path for name in names for path in (out / f"{name}.json", out / f"{name}.png") if path.exists()]
+    if there and not force:
+        raise LocaterError(f"{there[0]} is there already; add --force to replace it, or choose another --out.")
 
 
 def _measure(

@@ -5,22 +5,20 @@ from typing import Annotated
 
 import typer
 
-from locater.cli.options import CheckpointArgument, PresetArgument
+from locater.cli.options import CheckpointArgument, ForceOption, PresetArgument
 from locater.errors import LocaterError
 
 
 def info(target: Annotated[str, typer.Argument(help="A checkpoint (folder, shipped or hub name) or a video.")]) -> None:
     """Describe a checkpoint or a video."""
-    import mimetypes
-
     from rich.console import Console
     from rich.table import Table
 
     from locater.inference.describe import checkpoint_facts, video_facts
+    from locater.video.finding import is_named_as_video
 
     # A mistyped clip.mp4 is a missing video, not the name of a checkpoint to look for on the hub.
-    is_named_as_video = (mimetypes.guess_type(target)[0] or "").startswith("video/")
-    is_missing = not Path(target).exists() and not is_named_as_video
+    is_missing = not Path(target).exists() and not is_named_as_video(target)
     is_checkpoint = (Path(target) / "config.json").is_file() or is_missing
     rows = checkpoint_facts(target) if is_checkpoint else video_facts(target)
     table = Table(show_header=False, box=None)
@@ -47,12 +45,14 @@ def init(
     preset: PresetArgument,
     out: Annotated[Path, typer.Option(help="Folder for the checkpoint.")],
     seed: Annotated[int, typer.Option(help="For the weights that start at random.")] = 0,
+    force: ForceOption = False,
 ) -> None:
     """Write an untrained checkpoint of a preset: a start for training, and for measuring speed and memory."""
     from locater.config import preset as find_preset
     from locater.model.build import build
-    from locater.model.checkpoint import save_pretrained
+    from locater.model.checkpoint import check_checkpoint_folder, save_pretrained
 
+    check_checkpoint_folder(out, force)
     save_pretrained(build(find_preset(preset), seed), out)
     typer.echo(f"Untrained checkpoint of {preset}: {out}")
 
@@ -67,13 +67,15 @@ def average(
         list[str], typer.Option(help="Weights of one part, as text=0,1; parts are named as in training.rates.")
     ] = [],  # noqa: B006
     half: Annotated[bool, typer.Option("--half", help="Store fp16, a refiner's matrices in int8, as shipped.")] = False,
+    force: ForceOption = False,
 ) -> None:
     """Write the weighted mean of checkpoints of one network."""
     from locater.config import parse_settings
-    from locater.model.checkpoint import from_pretrained, save_pretrained
+    from locater.model.checkpoint import check_checkpoint_folder, from_pretrained, save_pretrained
     from locater.training.average import average as mean
     from locater.training.recipe import AverageConfig
 
+    check_checkpoint_folder(out, force)
     of_parts = {name: _weights(text) for name, _, text in (each.partition("=") for each in part)}
     overall = [1.0] * len(checkpoints) if weights is None else _weights(weights)
     values = {"of": checkpoints, "weights": overall, "parts": of_parts}
@@ -91,14 +93,17 @@ def _weights(text: str) -> list[float]:
 
 def export(
     checkpoint: CheckpointArgument,
-    out: Annotated[Path, typer.Option(help="Folder for the graphs; one that is there is replaced as a whole.")],
+    out: Annotated[Path, typer.Option(help="Folder for the graphs.")],
     to: Annotated[str, typer.Option(help="The format: onnx.")] = "onnx",
+    force: ForceOption = False,
 ) -> None:
     """Write a checkpoint as files that run without PyTorch, checked against it."""
     from locater.export.onnx_files import export as write_files
+    from locater.io.results_folder import check_results_folder
     from locater.model.checkpoint import from_pretrained
 
-    report = write_files(from_pretrained(checkpoint), out, to)
+    check_results_folder(out, force=force)
+    report = write_files(from_pretrained(checkpoint), out, to, force=force)
     for name, size in report.file_bytes.items():
         typer.echo(f"{name:<18}{size / 1e6:8.2f} MB")
     typer.echo(f"Largest difference of a logit from PyTorch's: {report.largest_difference:.1e}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
-    from locater.records import Correction, Mask, VideoInfo
+    from locater.cli.videos import Asked
+    from locater.records import Correction, Mask
 
 CLICK = "FRAME,X,Y for what is meant, FRAME,X,Y,- for what is not"
 BOX = "FRAME,LEFT,TOP,RIGHT,BOTTOM"
@@ -24,15 +25,17 @@ def read_corrections(clicks: Sequence[str], boxes: Sequence[str], masks: Sequenc
     ]
 
 
-def sentences_for(expressions: Sequence[str], corrections: "Sequence[Correction]", info: "VideoInfo") -> list[str]:
+def sentences_for(asked: "Asked", corrections: "Sequence[Correction]") -> tuple[str, ...]:
     """The sentences to segment by, one without words for each object that is only clicked; slips are told."""
     from locater.inference.correction_checks import checked_corrections
+    from locater.video.reader import open_source
 
-    if not expressions and not corrections:
-        raise LocaterError('Nothing is asked for; say what to segment, as "the dog", or click it: --click FRAME,X,Y.')
-    sentences = list(expressions) or [""] * (1 + max(told.expression for told in corrections))
-    if corrections:
-        checked_corrections(corrections, sentences, info)
+    if not corrections:
+        return asked.sentences
+    if len(asked.videos) != 1:
+        raise LocaterError(f"Corrections are of one video, and {len(asked.videos)} are named; give them one by one.")
+    sentences = asked.sentences or ("",) * (1 + max(told.expression for told in corrections))
+    checked_corrections(corrections, sentences, open_source(asked.videos[0]).info)
     return sentences
 
 

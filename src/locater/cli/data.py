@@ -1,15 +1,18 @@
 """The commands `locater data ...`: looking at datasets, and making packs for the composed world."""
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand
 
 from locater.cli.opening import DATA, OLD_ROOT
-from locater.cli.options import SplitOption
+from locater.cli.options import ForceOption, SplitOption
 from locater.cli.terminal import progress_display
 from locater.errors import LocaterError
+
+if TYPE_CHECKING:
+    from locater.worlds.composed.pack.compose import Composed
 
 _DATASET = "A dataset and the folder it was unpacked in, as mevis:~/data/mevis; docs/datasets.md lists them."
 
@@ -130,10 +133,13 @@ def data_compose(
     photographs: Annotated[int, typer.Option(help="At most so many photographs of each source.")] = 1500,
     cutout_size: Annotated[int, typer.Option(help="The longer side of a cut-out in pixels.")] = 160,
     photograph_size: Annotated[int, typer.Option(help="A photograph's side in pixels.")] = 256,
+    force: ForceOption = False,
 ) -> None:
     """Cut things out of annotated pictures into a pack: what the composed world draws from."""
     from locater.worlds.composed import Limits, Sources, compose
+    from locater.worlds.composed.pack.pack import check_pack_folder
 
+    check_pack_folder(out, force)
     named = [each.split("\0") for each in masks]
     with progress_display("pictures/s") as progress:
         task = progress.add_task("cutting out", total=None)
@@ -150,6 +156,10 @@ def data_compose(
             Limits(per_noun, photographs, cutout_size, photograph_size),
             listen=lambda done: progress.update(task, completed=done),
         )
+    _tell_of_pack(made, out)
+
+
+def _tell_of_pack(made: "Composed", out: Path) -> None:
     typer.echo(f"{made.cutouts} cut-outs of {made.nouns} nouns, {made.held_out} of them held out;")
     typer.echo(f"{made.photographs} photographs with {made.things} things of their own; {made.megabytes:.1f} MB.")
     typer.echo(f"Pack: {out}")

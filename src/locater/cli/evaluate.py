@@ -1,13 +1,14 @@
 """The commands that score: `locater evaluate`, `locater score`, `locater submission check`."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from locater.cli.opening import DATA, OLD_ROOT, open_segmenter
-from locater.cli.options import CheckpointArgument, DeviceOption, PrecisionOption, VideosOption
+from locater.cli.options import CheckpointArgument, DeviceOption, LiveOption, PrecisionOption, VideosOption
 from locater.cli.terminal import one_line, progress_display
 from locater.errors import LocaterError
 
@@ -31,6 +32,7 @@ def evaluate(
     submission: Annotated[Path | None, typer.Option(help="Also write this zip, to hand in.")] = None,
     failures: Annotated[int, typer.Option(help="Pictures of so many of the worst answers.")] = 12,
     contrast: Annotated[str, typer.Option(help="Of davis: also joined pairs, as spatial,temporal.")] = "",
+    live: LiveOption = False,
     device: DeviceOption = None,
     precision: PrecisionOption = "float32",
 ) -> None:
@@ -43,7 +45,7 @@ def evaluate(
     place = place_among_processes()
     contrasts = tuple(dict.fromkeys(name.strip() for name in contrast.split(",") if name.strip()))
     source = find_source(dataset, root)
-    request = EvaluateRequest(checkpoint, source, out, split, count, limit, submission, failures, contrasts)
+    request = EvaluateRequest(checkpoint, source, out, split, count, limit, submission, failures, live, contrasts)
     segmenter = open_segmenter(checkpoint, place.device(device), precision)
     with progress_display("questions/s") as progress:
         task = progress.add_task("answering", visible=place.is_first)
@@ -52,18 +54,26 @@ def evaluate(
             segmenter,
             place,
             listen=lambda at: progress.update(
-                task, completed=at.answered, total=at.questions, description=f"answering, {at.frames} frames"
+                task,
+                completed=at.answered,
+                total=at.questions,
+                description=f"answering, {at.frames} frames",
+                before=at.before,
             ),
         )
-    if finished.not_understood:
-        print(
-            f"Warning: {len(finished.not_understood)} sentences are not wholly understood; the first: "
-            f"{one_line(finished.not_understood[0])}",
-            file=sys.stderr,
-        )
+    _warn_of(finished.not_understood)
     if finished.report is not None:
         typer.echo(finished.report.markdown())
         typer.echo(f"Results: {out}")
+
+
+def _warn_of(not_understood: Sequence[str]) -> None:
+    if not_understood:
+        print(
+            f"Warning: {len(not_understood)} sentences are not wholly understood; the first: "
+            f"{one_line(not_understood[0])}",
+            file=sys.stderr,
+        )
 
 
 def score(

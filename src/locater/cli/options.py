@@ -7,11 +7,19 @@ import typer
 
 _CHECKPOINT = "A folder, a shipped name or a hub name."
 
+AnywayOption = Annotated[bool, typer.Option(help="Go on where a noun of a sentence is not understood.")]
 CheckpointArgument = Annotated[str, typer.Argument(help=_CHECKPOINT)]
 CheckpointOption = Annotated[str, typer.Option(help=_CHECKPOINT)]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")]
+LiveOption = Annotated[
+    bool, typer.Option("--live", help="Read once, as a camera would be: no knowledge of what comes later.")
+]
 PrecisionOption = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
 PresetArgument = Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace earlier results in --out.")]
+SentenceOption = Annotated[
+    list[str], typer.Option(help="A sentence too: for one that is also the name of a file that is there.")
+]
 SplitOption = Annotated[str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")]
 VideosOption = Annotated[Path | None, typer.Option(help="A file that lists the videos that count, one per line.")]
 

@@ -33,7 +33,7 @@ def train(
     from locater.training.command import train_preset
 
     with progress_display("steps/s") as progress:
-        task = progress.add_task("training")
+        task = progress.add_task("training", total=None)
         scores = train_preset(
             preset,
             data,
@@ -49,6 +49,7 @@ def train(
                 completed=at.step,
                 total=at.steps,
                 description=f"loss {at.loss:.4f}, {at.clips_per_second:.0f} clips/s",
+                before=at.first_step,
             ),
         )
     for kind, score in scores.items():

@@ -11,12 +11,13 @@ from typing import Any
 
 from locater.contrast.decisions import rejected_sequences
 from locater.contrast.joining import BrokenSourceError
-from locater.contrast.layouts import FORMATS, VIDEOS, Layout, Record, clear_leftovers, open_layout
+from locater.contrast.layouts import FORMATS, VIDEOS, Layout, Record, open_layout
 from locater.contrast.plan import Plan, plan
 from locater.contrast.sequence import ORDERS, SUBSETS, Task, is_query_first, tasks_of, write_sequence
 from locater.contrast.statistics import Counts, count_joined, count_several, statistics_json, statistics_markdown
 from locater.errors import LocaterError
-from locater.io.atomic import atomic_path, claim_folder
+from locater.io.atomic import atomic_path
+from locater.io.results_folder import claim_folder
 from locater.records import Dataset
 from locater.text.roles import RoleLabeler
 
@@ -64,7 +65,6 @@ def build(dataset: Dataset, labeler: RoleLabeler, request: BuildRequest, listen:
     planned = plan(dataset, labeler, request.seed, rejected_sequences(request.out))
     tasks = {subset: tasks_of(planned, subset) for subset in subsets}
     with _claimed(request.out, _identity(planned, request)):
-        clear_leftovers(request.out)
         for subset in subsets:
             layout.clear_leftovers(subset)
         skipped = _write_sequences(
@@ -100,9 +100,6 @@ def _identity(planned: Plan, request: BuildRequest) -> dict[str, Any]:
 def _claimed(folder: Path, identity: Mapping[str, Any]) -> Iterator[None]:
     """The folder, for this build and this process alone."""
     path = folder / BUILD
-    is_foreign = folder.exists() and (not folder.is_dir() or any(each.name[0] != "." for each in folder.iterdir()))
-    if is_foreign and not path.exists():
-        raise LocaterError(f"{folder} holds other files; give --out an empty folder or a new one.")
     claim_folder(path, identity, "another build")
     with path.open("rb") as file:
         try:

@@ -18,6 +18,7 @@ from PIL import Image
 
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_entries, atomic_folder, atomic_path
+from locater.io.scratch import remove_abandoned
 from locater.io.text_files import read_json
 from locater.records import Frame, Mask
 from locater.video.mp4 import Mp4File
@@ -111,7 +112,7 @@ class Layout(ABC):
         """Remove what a kill left half-written."""
         folder = self.folder(subset)
         for inner in (folder, *(folder / name for name in (self.frames_folder, self.masks_folder, _RECORDS))):
-            clear_leftovers(inner)
+            remove_abandoned(inner)
 
     def _open_record(self, files: ExitStack, subset: str, sequence: str) -> Path:
         return files.enter_context(atomic_path(self.record_path(subset, sequence)))
@@ -227,12 +228,6 @@ def open_layout(root: Path, form: str, video: str) -> Layout:
     if form == "authors" and video == "mp4":
         raise LocaterError("The authors' layout keeps frames as PNG; leave --video mp4 out, or choose --format folder.")
     return AuthorsLayout(root) if form == "authors" else FolderLayout(root, video)
-
-
-def clear_leftovers(folder: Path) -> None:
-    """Remove what a kill left half-written in a folder (`files.atomic_path` and its like name them so)."""
-    for leftover in list(folder.glob(".*.partial")) if folder.is_dir() else []:
-        shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _number(index: int) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from locater.model.fusion import CrossModalityEncoder
 from locater.model.locater import ClipFeatures, Locater
 from locater.records import Tokens, VideoState, VisualFeatures, Words
 
@@ -73,16 +74,28 @@ class FuseGraph(Graph):
         super().__init__(model)
         meanings = ("patch_meanings", "word_meanings") if model.recognition else ()
         self.inputs = ("patches", "times", "words", "is_padding", *meanings)
-        self.outputs = ("values", "positioned", "projected")[: 3 if model.config.local_cells else 2]
+        self.outputs = (
+            *("values", "positioned", "projected")[: 3 if model.config.local_cells else 2],
+            *patch_attention_names(model),
+        )
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """(B, T, P, D) each, from (T, P, D), (T, 2), (B, W, D), (B, W), and of meanings (T, P, E) and (B, W, E)."""
+        """(B, T, P, D) each, and (B, T, P, W) of the words that patches look at.
+
+        From (T, P, D), (T, 2), (B, W, D), (B, W), and of meanings (T, P, E) and (B, W, E).
+        """
         patches, times, words, is_padding, *meanings = tensors
         grid = self.model.config.grid, self.model.config.grid
         visual = VisualFeatures(patches.unsqueeze(0), (), grid, *(each.unsqueeze(0) for each in meanings[:1]))
         encoded = Words(words, is_padding, is_padding, NO_STRINGS, (), True, *meanings[1:])
-        fused = self.model.fuse(visual, times.unsqueeze(0), encoded)
-        return (fused.values, fused.positioned, fused.projected)[: len(self.outputs)]
+        fused = self.model.fuse(visual, times.unsqueeze(0), encoded, with_word_attention=True)
+        found = {
+            "values": fused.values,
+            "positioned": fused.positioned,
+            "projected": fused.projected,
+            "patch_attention": fused.word_attention,
+        }
+        return tuple(each for name in self.outputs if (each := found[name]) is not None)
 
 
 class WriteGlobalGraph(Graph):
@@ -108,6 +121,7 @@ class StepGraph(Graph):
         self.inputs = (
             "values",
             *(("positioned",) if has_global or has_local else ()),
+            *patch_attention_names(model),
             *early_names(model),
             "words",
             "is_padding",
@@ -134,6 +148,7 @@ class StepGraph(Graph):
             early=tuple(given[name].unsqueeze(1) for name in early_names(self.model)),
             grid=grid,
             modules=(),
+            word_attention=given["patch_attention"].unsqueeze(1) if "patch_attention" in given else None,
         )
         words = Words(given["words"], given["is_padding"], given["is_padding"], NO_STRINGS, ())
         cells = given.get("global_cells", none), given.get("local_cells", none)
@@ -142,7 +157,7 @@ class StepGraph(Graph):
         )
         found = {
             "logits": self.model.answer(prediction),
-            "word_attention": prediction.word_attention,
+            "word_attention": self.model.deciding_words(frame, [prediction])[:, 0],
             **{f"{name}_after": tensor for name, tensor in after.tensors.items()},
         }
         return tuple(found[name] for name in self.outputs)
@@ -164,6 +179,11 @@ def early_names(model: Locater) -> tuple[str, ...]:
     """The early maps that the readout climbs, finest first; none for the paper's bilinear one."""
     is_fine = model.decoder.upsampler is not None
     return tuple(f"early_{place}" for place, _ in enumerate(model.visual.early_channels)) if is_fine else ()
+
+
+def patch_attention_names(model: Locater) -> tuple[str, ...]:
+    """What `fuse` tells `step` of the words that patches look at; nothing where they look at none."""
+    return ("patch_attention",) if isinstance(model.fusion, CrossModalityEncoder) else ()
 
 
 def graphs_of(model: Locater) -> Sequence[Graph]:

@@ -21,7 +21,7 @@ from locater.export.graphs import Graph, early_names, graphs_of
 from locater.export.runtime import FIRST_CELLS, SETTINGS, ExportedModel
 from locater.inference.async_results import THRESHOLD
 from locater.inference.segmenter import CHUNK_FRAMES
-from locater.io.atomic import atomic_folder
+from locater.io.results_folder import results_folder
 from locater.model.locater import Locater
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
 from locater.records import Tokens, VisualFeatures, Words
@@ -44,15 +44,18 @@ class ExportReport:
     exported_frames_per_second: float
 
 
-def export(model: Locater, folder: Path, to: str = "onnx") -> ExportReport:
-    """What was measured; the files are in `folder`, whole, or nothing is if they and the network disagree."""
+def export(model: Locater, folder: Path, to: str = "onnx", *, force: bool = False) -> ExportReport:
+    """What was measured; the files are in `folder`, whole, or nothing is if they and the network disagree.
+
+    `force` replaces an earlier export.
+    """
     if to not in FORMATS:
         raise LocaterError(f"There is no export to '{to}'; choose {', '.join(FORMATS)}.")
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise LocaterError(f"Exporting needs {', '.join(missing)}; run: pip install 'locater[export]'.")
     model = model.cpu().float().eval()
-    with atomic_folder(folder) as partial, torch.no_grad(), _one_thread():
+    with results_folder(folder, "locater export", force=force) as partial, torch.no_grad(), _one_thread():
         _write(model, partial)
         exported = ExportedModel(partial)
         difference = largest_difference(model, exported)
@@ -171,6 +174,7 @@ def _examples(model: Locater) -> dict[str, Tensor]:
         **_examples_of_meanings(words, visual, batch),
         # A tensor of its own each: one given twice is traced as one input.
         **{name: torch.randn(batch, config.patches, config.width) for name in ("values", "positioned", "projected")},
+        "patch_attention": torch.rand(batch, config.patches, words.features.shape[1]),
         **{name: value.clone() for name, value in cells.items()},
         "evidence": torch.rand(batch, config.width + 1),
         **{f"early_{place}": maps[0, :1] for place, maps in enumerate(visual.early)},

@@ -12,6 +12,7 @@ from locater.errors import LocaterError
 
 Array = npt.NDArray[Any]
 SETTINGS, FIRST_CELLS = "model.json", "first_cells.npz"
+FUSED = ("values", "positioned", "projected", "patch_attention")  # what `fuse` gives of every frame
 
 
 class ExportedModel:
@@ -92,6 +93,6 @@ class ExportedModel:
 
 def frame_of(chunk: Mapping[str, Array], t: int) -> dict[str, Array]:
     """One frame of a chunk; early maps (T, C, h, w) are shared by all expressions and keep a first axis of 1."""
-    fused = {name: chunk[name][:, t] for name in ("values", "positioned", "projected") if name in chunk}
+    fused = {name: chunk[name][:, t] for name in FUSED if name in chunk}
     early = {name: maps[[t]] for name, maps in chunk.items() if name.startswith("early_")}
     return {"frame": chunk["frames"][[t]], **fused, **early}

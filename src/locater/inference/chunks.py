@@ -109,7 +109,7 @@ class Chunks:
         evidence = rest.pop() if self.model.presence is not None else None
         words = Words(features, is_padding, is_padding, (), (), may_be_padded, *rest)
         state = VideoState(global_cells, local_cells, 0, True, (), evidence)
-        clip = self.model.fuse(self.model.visual(frames), times, words)
+        clip = self.model.fuse(self.model.visual(frames), times, words, with_word_attention=plan.is_segmented)
         if plan.samples and not plan.is_live:
             # Stacked rather than indexed: a list of places would be copied to the GPU, which no graph can hold.
             state = self.model.write_global(torch.stack([clip.positioned[:, t] for t in plan.samples], dim=1), state)
@@ -130,7 +130,7 @@ class Chunks:
         logits = torch.stack([self.model.answer(prediction) for prediction in predictions], dim=1)
         return (
             self.model.refined(frames[:, plan.first :], logits),
-            torch.stack([prediction.word_attention for prediction in predictions], dim=1),
+            self.model.deciding_words(clip.part(plan.first, frames.shape[1]), predictions),
             *globals_by_span,
             *locals_by_frame,
             *evidence_by_frame,

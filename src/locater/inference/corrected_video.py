@@ -278,13 +278,14 @@ class CorrectedVideo:
             patches: Tensor = rearrange(visual.patches[0], "t (r c) d -> t d r c", r=visual.grid[0])
             return patches
 
-        return SeenChunk(self._model.fuse(visual, times, self._words), look, refiner)
+        return SeenChunk(self._model.fuse(visual, times, self._words, with_word_attention=True), look, refiner)
 
     def _stepped(self, chunk: SeenChunk, t: int, state: VideoState) -> tuple[Tensor, Tensor, VideoState]:
         """The network's own logits (E, h, w) of a frame, nothing for no words, its attention and its state after it."""
-        prediction, after = self._model.step(chunk.clip.frame(t), self._words, state)
-        logits = self._model.answer(prediction)
-        return torch.where(self._is_wordless[:, None, None], -SUREST, logits), prediction.word_attention, after
+        frame = chunk.clip.frame(t)
+        prediction, after = self._model.step(frame, self._words, state)
+        logits = torch.where(self._is_wordless[:, None, None], -SUREST, self._model.answer(prediction))
+        return logits, self._model.deciding_words(frame, [prediction])[:, 0], after
 
     def _redrawn(self, view: FrameView, logits: Tensor) -> Tensor:
         """Masks (N, h, w) along the frame's edges, where there is a refiner."""

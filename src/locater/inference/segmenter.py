@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 import torch
+from PIL import Image
 from torch import Tensor
 
 from locater.compute.device import find_device
@@ -20,11 +21,12 @@ from locater.inference.correction_checks import checked_corrections
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
-from locater.records import Correction, Frame, FrameResult, FrameSource, MaskTrack, Pixels, VideoState, Words
+from locater.records import Correction, Frame, FrameResult, FrameSource, Pixels, VideoState, Words
 from locater.video.reader import open_source
+from locater.video.track import MaskTrack
 from locater.video.transforms import frame_times, frames_to_tensor
 
-Source = str | Path | FrameSource | Iterable[Pixels]
+Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
 
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
@@ -72,6 +74,7 @@ class Segmenter:
         mode: Mode = "auto",
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        anyway: bool = False,
         state: VideoState | None = None,
         on_global_frame: Callable[[int], None] | None = None,
         corrections: Sequence[Correction] = (),
@@ -80,11 +83,12 @@ class Segmenter:
 
         `mode` `auto` is `live` for a stream that can be read only once, else `file`. `live` takes one frame a chunk
         unless told otherwise, so that nothing waits. `frames_per_second` dates frames that carry no time of their own
-        (images, arrays). `state`, from an earlier result, continues an interrupted video: a file is given whole
-        again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit for bit (up
-        to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which frame pass one
-        has reached. `corrections` put masks right, in the order in which they were made: the frames around a corrected
-        one follow it, in `live` mode only those after it. An expression that has one may be "": only clicked.
+        (images, arrays). A sentence with a noun that the network does not know is refused, unless `anyway`: what is
+        left of it may mean something else. `state`, from an earlier result, continues an interrupted video: a file is
+        given whole again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit
+        for bit (up to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which
+        frame pass one has reached. `corrections` put masks right, in the order in which they were made: the frames
+        around a corrected one follow it, in `live` mode only those after it. An expression that has one may be "".
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
@@ -93,7 +97,8 @@ class Segmenter:
             raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
         is_followed = state is not None and state.followed is not None
-        words = self._read_words(texts, range(len(texts)) if is_followed else {each.expression for each in told})
+        corrected = range(len(texts)) if is_followed else {each.expression for each in told}
+        words = self.read_words(texts, anyway, corrected)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
         return self._results(frames, words, state, chunk, is_live, soft, on_global_frame, told)
@@ -106,30 +111,35 @@ class Segmenter:
         mode: Mode = "auto",
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
+        anyway: bool = False,
         corrections: Sequence[Correction] = (),
     ) -> MaskTrack:
         """All masks of a video, held as run lengths."""
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
+        frames = open_source(source, frames_per_second)
         track: MaskTrack | None = None
         for result in self.segment(
-            source,
-            texts,
-            mode=mode,
-            chunk_frames=chunk_frames,
-            frames_per_second=frames_per_second,
-            corrections=corrections,
+            frames, texts, mode=mode, chunk_frames=chunk_frames, anyway=anyway, corrections=corrections
         ):
-            track = track or MaskTrack(texts, *result.masks.shape[1:])
+            track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
         if track is None:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
 
-    def _read_words(self, texts: tuple[str, ...], corrected: Collection[int] = ()) -> Words:
-        """The encoded sentences; that of an object which is only clicked has no words, and nobody asks what it says."""
+    def read_words(self, texts: tuple[str, ...], anyway: bool, corrected: Collection[int] = ()) -> Words:
+        """The sentences, encoded; what is unknown is warned of, and an unknown noun is an error unless `anyway`.
+
+        The sentence of an object which was `corrected` may have no words: it is only clicked.
+        """
         is_silent = [not text and place in corrected for place, text in enumerate(texts)]
         read = tuple(_ANY_WORD if silent else text for text, silent in zip(texts, is_silent, strict=True))
         tokens = self.model.text.trimmed(self.model.text.tokenize(read)).to(self.device)
+        if tokens.not_understood and not anyway:
+            raise LocaterError(
+                f"{'; '.join(tokens.not_understood)}; use other English words, or go on without these by --anyway "
+                "(in Python: anyway=True)."
+            )
         for notice in tokens.notices:
             if not notice.startswith(f"'{_ANY_WORD}'"):
                 warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
@@ -191,11 +201,11 @@ class Segmenter:
         """Both passes in one, where a chunk holds the video: each frame is encoded once, for both memories."""
         plan = Plan(self._samples(whole, state))
         state = replace(state, is_global_complete=True)
+        if on_frame is not None:  # all is read; the rest of the time goes into the masks
+            on_frame(whole[-1].index)
         with torch.inference_mode():
             found = self.chunks.segment(*self._input(whole, duration), words, state, plan, is_full)
             pending = AsyncResults.of(whole, found, words, soft)
-        if on_frame is not None:
-            on_frame(whole[-1].index)
         yield from pending.results()
 
     def _write_global_memory(

@@ -73,11 +73,16 @@ def pixels_of(path: Path) -> npt.NDArray[np.uint8]:
 def upright_pixels(path: Path) -> npt.NDArray[np.uint8]:
     """One picture, turned as its EXIF says, as (H, W, 3) RGB; grey, palette, transparent and 16 bit ones too."""
     with picture_file(path) as image:
-        upright = ImageOps.exif_transpose(image)
-        if upright.mode.startswith("I"):  # 16 bit grey: Pillow would clip it, not scale it
-            grey = (np.asarray(upright).astype(np.uint32) >> 8).astype(np.uint8)
-            return np.repeat(grey[:, :, None], 3, axis=2)
-        return np.array(upright.convert("RGB"))
+        return upright(image)
+
+
+def upright(image: Image.Image) -> npt.NDArray[np.uint8]:
+    """The same of an image that is open."""
+    turned = ImageOps.exif_transpose(image)
+    if turned.mode.startswith("I"):  # 16 bit grey: Pillow would clip it, not scale it
+        grey = (np.asarray(turned).astype(np.uint32) >> 8).astype(np.uint8)
+        return np.repeat(grey[:, :, None], 3, axis=2)
+    return np.array(turned.convert("RGB"))
 
 
 def _is_picture(path: Path) -> bool:

@@ -12,7 +12,7 @@ from torch import Tensor
 from locater.compute.int8 import dequantize_int8, quantize_int8
 from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, VectorsConfig, parse_config
 from locater.errors import LocaterError
-from locater.io.atomic import atomic_entries
+from locater.io.results_folder import check_results_folder, results_folder
 from locater.io.text_files import read_json
 from locater.model.build import assemble, empty_text
 from locater.model.locater import Locater
@@ -29,6 +29,7 @@ _FIRST_WORD = Vocabulary.UNKNOWN + 1
 _OLD_MEMORY_SETTINGS = {"digest": "read_mlp", "doings": "motion_targets"}
 _OLD_TENSORS = {"memory.digest.": "memory.read_mlp.", "doings.": "motion_targets."}
 CONFIG, WEIGHTS, CARD, TEXT_ENCODER = "config.json", "model.safetensors", "README.md", "text_encoder"
+_CHECKPOINT = (CONFIG, WEIGHTS)  # a folder that holds both is one
 
 
 def from_pretrained(name_or_path: str | Path) -> Locater:
@@ -45,9 +46,10 @@ def save_pretrained(model: Locater, folder: str | Path, card: str | None = None,
     """Write `model` as a checkpoint folder, whole or not at all.
 
     `half` stores fp16, as shipped weights are, and of a refiner the matrices and kernels in int8: it has as many
-    weights as all the rest, and its masks hardly feel it (docs/default.md).
+    weights as all the rest, and its masks hardly feel it (docs/default.md). An earlier checkpoint is replaced; a
+    folder of anything else is refused.
     """
-    with atomic_entries(Path(folder)) as partial:
+    with results_folder(Path(folder), "save_pretrained", force=True, known_by=_CHECKPOINT) as partial:
         config = json.dumps(model.config.model_dump(mode="json"), indent=2, ensure_ascii=False)
         (partial / CONFIG).write_text(config + "\n", encoding="utf-8")
         tensors: dict[str, Tensor] = {}
@@ -59,6 +61,11 @@ def save_pretrained(model: Locater, folder: str | Path, card: str | None = None,
         if isinstance(model.text, HuggingFaceEncoder):
             model.text.model.config.save_pretrained(partial / TEXT_ENCODER)
             model.text.tokenizer.save_pretrained(partial / TEXT_ENCODER)
+
+
+def check_checkpoint_folder(folder: Path, force: bool) -> None:
+    """Nothing, where `save_pretrained` may write; an earlier checkpoint needs `force`."""
+    check_results_folder(folder, force=force, known_by=_CHECKPOINT)
 
 
 def shipped_checkpoints() -> list[str]:

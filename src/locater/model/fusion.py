@@ -22,10 +22,16 @@ class FusionModule(nn.Module):
 
     def forward(self, patches: Tensor, words: Tensor, is_padding: Tensor | None) -> Tensor:
         """F_2^k (B, P, D) from F_2^(k-1) (B, P, D) and E (B, W, D); `is_padding` is (B, P + W), None for no padding."""
-        tokens = torch.cat([patches + self.visual_type, words + self.word_type], dim=1)  # (B, P + W, D)
-        kept = self.joint(tokens, is_padding)[:, : patches.shape[1]]  # Eq. 3: the words' outputs are dropped
+        kept = self.joint(self._tokens(patches, words), is_padding)[:, : patches.shape[1]]  # Eq. 3: words are dropped
         refined: Tensor = self.refine(kept)  # Eq. 4
         return refined
+
+    def word_attention(self, patches: Tensor, words: Tensor, is_padding: Tensor | None) -> Tensor:
+        """How much each patch looks at each word in Eq. 3, (B, P, W): what is left of 1 goes to other patches."""
+        return self.joint.weights_on_last(self._tokens(patches, words), words.shape[1], is_padding)
+
+    def _tokens(self, patches: Tensor, words: Tensor) -> Tensor:
+        return torch.cat([patches + self.visual_type, words + self.word_type], dim=1)  # (B, P + W, D)
 
 
 class ChannelNorm(nn.Module):
@@ -64,18 +70,31 @@ class CrossModalityEncoder(nn.Module):
 
     def forward(self, patches: Tensor, words: Words) -> list[Tensor]:
         """Every module's output, each (B, T, P, D); the last is V."""
-        batch, frames, count, _ = patches.shape
-        x = rearrange(patches, "b t p d -> (b t) p d")  # F_2^0 = I_t
-        text = repeat(words.features, "b w d -> (b t) w d", t=frames)
-        is_padding = None
-        if words.may_be_padded:  # a mask, even one that leaves nothing out, keeps flash attention away
-            padded_words = repeat(words.is_padding, "b w -> (b t) w", t=frames)
-            is_padding = torch.cat([padded_words.new_zeros(batch * frames, count), padded_words], dim=1)
+        x, text, is_padding = self.rows(patches, words)
         outputs = []
         for step in self.steps:
             x = step(x, text, is_padding)
-            outputs.append(rearrange(x, "(b t) p d -> b t p d", b=batch))
+            outputs.append(rearrange(x, "(b t) p d -> b t p d", b=patches.shape[0]))
         return [*outputs[:-1], self.norm(outputs[-1])]
+
+    def word_attention(self, patches: Tensor, words: Words) -> Tensor:
+        """How much each patch looks at each word where it first meets them, in the first module: (B, T, P, W).
+
+        Of what the network holds of words this tells best which of them decide (docs/explain.md).
+        """
+        first = self.steps[0]
+        assert isinstance(first, FusionModule)
+        return rearrange(first.word_attention(*self.rows(patches, words)), "(b t) p w -> b t p w", b=patches.shape[0])
+
+    def rows(self, patches: Tensor, words: Words) -> tuple[Tensor, Tensor, Tensor | None]:
+        """F_2^0 (B T, P, D), the words (B T, W, D), and what of both is padding, (B T, P + W); None for no padding."""
+        batch, frames, count, _ = patches.shape
+        x = rearrange(patches, "b t p d -> (b t) p d")  # F_2^0 = I_t
+        text = repeat(words.features, "b w d -> (b t) w d", t=frames)
+        if not words.may_be_padded:  # a mask, even one that leaves nothing out, keeps flash attention away
+            return x, text, None
+        padded_words = repeat(words.is_padding, "b w -> (b t) w", t=frames)
+        return x, text, torch.cat([padded_words.new_zeros(batch * frames, count), padded_words], dim=1)
 
 
 class Concatenation(nn.Module):
@@ -91,6 +110,9 @@ class Concatenation(nn.Module):
         sentence = (words.features * is_word).sum(1) / is_word.sum(1)  # (B, D)
         beside = repeat(sentence, "b d -> b t p d", t=patches.shape[1], p=patches.shape[2])
         return [self.mix(torch.cat([patches, beside], dim=-1))]
+
+    def word_attention(self, patches: Tensor, words: Words) -> None:
+        """None: a patch is told the mean of all words, and looks at none."""
 
 
 class AuxiliaryHeads(nn.Module):

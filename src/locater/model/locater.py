@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from einops import rearrange
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from locater.config import ModelConfig
 from locater.model.decoder import Question, ReferringDecoder
@@ -30,6 +31,7 @@ class ClipFeatures:
     early: tuple[Tensor, ...]  # (B or 1, T, C, h, w) each
     grid: tuple[int, int]
     modules: tuple[Tensor, ...]  # every fusion module's output, (B, T, P, D) each
+    word_attention: Tensor | None = None  # (B, T, P, W): how much a patch looks at each word, where it was asked for
 
     def part(self, start: int, stop: int) -> "ClipFeatures":
         """The chunk's frames from `start` up to `stop`."""
@@ -40,6 +42,7 @@ class ClipFeatures:
             early=tuple(maps[:, start:stop] for maps in self.early),
             grid=self.grid,
             modules=tuple(module[:, start:stop] for module in self.modules),
+            word_attention=None if self.word_attention is None else self.word_attention[:, start:stop],
         )
 
     def frame(self, t: int) -> "ClipFeatures":
@@ -54,7 +57,7 @@ class ClipPrediction:
     logits: Tensor  # (B, T, h, w)
     auxiliary: Tensor | None  # (K, B, T, rows, columns): the fusion modules' own masks, for deep supervision
     motion_targets: Tensor | None  # (B, T, rows, columns, C): what the object there does, where a head tells it
-    word_attention: Tensor  # (B, T, W)
+    query_attention: Tensor  # (B, T, W): Eq. 10
     state: VideoState
     presence: Tensor | None = None  # (B, T): logits of what was said being there, where a head tells it
 
@@ -131,7 +134,7 @@ class Locater(nn.Module):
             logits=torch.stack(masks, dim=1),
             auxiliary=auxiliary,
             motion_targets=motion_targets,
-            word_attention=torch.stack([prediction.word_attention for prediction in predictions], dim=1),
+            query_attention=torch.stack([prediction.query_attention for prediction in predictions], dim=1),
             state=states[-1],
             presence=None
             if self.presence is None
@@ -148,7 +151,9 @@ class Locater(nn.Module):
         evidence = None if self.presence is None else self.presence.no_evidence(len(words.expressions))
         return VideoState(global_cells, local_cells, 0, False, words.expressions, evidence)
 
-    def fuse(self, visual: VisualFeatures, times: Tensor, words: Words) -> ClipFeatures:
+    def fuse(
+        self, visual: VisualFeatures, times: Tensor, words: Words, with_word_attention: bool = False
+    ) -> ClipFeatures:
         """Visual features of a chunk (one set for all expressions, or one each) with the words fused in (Eq. 3, 4)."""
         batch = words.features.shape[0]
         patches = expand_to_expressions(visual.patches, batch)
@@ -156,9 +161,10 @@ class Locater(nn.Module):
             assert visual.meanings is not None
             patches = self.recognition(patches, expand_to_expressions(visual.meanings, batch), words)
         modules = self.fusion(patches, words)
-        return self.with_positions(
+        clip = self.with_positions(
             modules[-1], expand_to_expressions(times, batch), visual.grid, visual.early, tuple(modules)
         )
+        return replace(clip, word_attention=self.fusion.word_attention(patches, words)) if with_word_attention else clip
 
     def with_positions(
         self,
@@ -237,6 +243,21 @@ class Locater(nn.Module):
             return prediction.logits
         return torch.minimum(prediction.logits, prediction.presence.detach()[:, None, None])
 
+    def deciding_words(self, clip: ClipFeatures, predictions: Sequence[FramePrediction]) -> Tensor:
+        """Which words decide the masks of a chunk's frames, (B, T, W) of sum 1: those that the object looks at.
+
+        That of Eq. 10 where patches look at no words: without fusion, or where `fuse` was not asked for it.
+        """
+        if clip.word_attention is None:
+            return torch.stack([prediction.query_attention for prediction in predictions], dim=1).float()
+        logits = torch.stack([self.answer(prediction) for prediction in predictions], dim=1).float()
+        # As a share of the surest pixel, so that of an empty mask what comes nearest to being marked is looked at.
+        soft = F.logsigmoid(logits)
+        soft = (soft - soft.amax((-2, -1), keepdim=True)).exp()
+        weights = F.adaptive_avg_pool2d(soft, clip.grid).flatten(2)  # (B, T, P)
+        looks = torch.einsum("btp,btpw->btw", weights, clip.word_attention.float())
+        return looks / looks.sum(-1, keepdim=True)
+
     def _judge(
         self, prediction: FramePrediction, values: Tensor, state: VideoState
     ) -> tuple[FramePrediction, VideoState]:
@@ -290,6 +311,6 @@ class Locater(nn.Module):
         )
         parts = (
             rearrange(x, "(c t e) ... -> t (c e) ...", c=clips, t=frames)
-            for x in (found.logits, found.word_attention, found.context, found.query, found.patch_logits)
+            for x in (found.logits, found.query_attention, found.context, found.query, found.patch_logits)
         )
         return [FramePrediction(*each) for each in zip(*parts, strict=True)]

@@ -66,22 +66,53 @@ class WriteController(nn.Module):
         """The cells (B, N, D) after one frame, given `keyed` (B, P, 2 D), the keyed map of W_a and the cells before."""
         if can_fuse(keyed, from_summary, cells, self.rule, self.heads, self.norm):
             return fused_write(keyed, from_summary, cells, self.rule, self.heads, self.norm)
+        c, key, m = self._by_head(keyed, from_summary, cells)
+        cells_after: Tensor = self.norm(self._written(self._gates(key, m), c, m))
+        return cells_after
+
+    def sources(self, keyed: Tensor, from_summary: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
+        """Of the cells after one frame, how much each patch wrote of each, (B, N, P), and how much stayed, (B, N).
+
+        Means over the heads, for people to look at: what was written is weighted as `forward` weighs it, and a cell
+        that is normalised loses of the old and of the new alike.
+        """
+        c, key, m = self._by_head(keyed, from_summary, cells)
+        gates = self._gates(key, m)
+        if self.rule == "compete":
+            taken, stayed = gates.transpose(-1, -2), torch.ones_like(m[..., 0])
+        elif self.rule == "sum":
+            taken, stayed = gates, (1 - gates).sum(-1)
+        else:
+            return gates.mean(1) / c.shape[-2], 1 - gates.mean((1, -1))
+        size = self._written(gates, c, m).std(-1)  # (B, N): what the norm divides by
+        return taken.mean(1) / size.unsqueeze(-1), stayed.mean(1) / size
+
+    def _by_head(self, keyed: Tensor, from_summary: Tensor, cells: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Candidates and their keys (B, h, P, d), and cells (B, h, N, d)."""
         both = keyed + F.linear(cells.mean(1, keepdim=True), from_summary)  # c_p, Eq. 5 line 1, and W_o c_p
         candidate, candidate_key = both.chunk(2, dim=-1)
         c, key, m = (rearrange(x, "b n (h d) -> b h n d", h=self.heads) for x in (candidate, candidate_key, cells))
+        return c, key, m
+
+    def _gates(self, key: Tensor, m: Tensor) -> Tensor:
+        """How far patches and cells open to each other: o_np (B, h, N, P), or of `compete` shares (B, h, P, N)."""
         if self.rule == "compete":
             # Over cells: patches compete for them. In this order, with the softmax over the last axis, because
             # torch.compile takes `softmax(m @ k.T, dim=-2) @ c` for attention and computes it over the wrong axis.
-            share = (key @ m.transpose(-1, -2) / math.sqrt(c.shape[-1])).softmax(dim=-1)  # (B, h, P, N)
-            written = m + share.transpose(-1, -2) @ c
+            return (key @ m.transpose(-1, -2) / math.sqrt(m.shape[-1])).softmax(dim=-1)  # (B, h, P, N)
+        if self.rule == "sum":
+            return (m @ key.transpose(-1, -2) / math.sqrt(m.shape[-1])).sigmoid()  # (B, h, N, P): c_p^T W_o m_n
+        return (m @ key.transpose(-1, -2)).sigmoid()  # o_np, Eq. 5 line 2
+
+    def _written(self, gate: Tensor, c: Tensor, m: Tensor) -> Tensor:
+        """The cells (B, N, D) before any norm."""
+        if self.rule == "compete":
+            written = m + gate.transpose(-1, -2) @ c
         elif self.rule == "sum":
-            gate = (m @ key.transpose(-1, -2) / math.sqrt(c.shape[-1])).sigmoid()  # (B, h, N, P): c_p^T W_o m_n
             written = gate @ c + (1 - gate).sum(-1, keepdim=True) * m
         else:
-            gate = (m @ key.transpose(-1, -2)).sigmoid()  # o_np, Eq. 5 line 2
             written = gate @ c / c.shape[-2] + (1 - gate.mean(-1, keepdim=True)) * m  # Eq. 5 line 3, factorised
-        cells_after: Tensor = self.norm(rearrange(written, "b h n d -> b n (h d)"))
-        return cells_after
+        return rearrange(written, "b h n d -> b n (h d)")
 
 
 class MaskEmbedding(nn.Module):
@@ -253,10 +284,16 @@ class LocalGlobalMemory(nn.Module):
         self, writes: LocalWrites, t: int, soft_mask: Tensor, grid: tuple[int, int], cells: Tensor
     ) -> Tensor:
         """Eq. 6: the local cells after the chunk's t-th frame is segmented, its soft mask (B, h, w)."""
-        assert self.local_write is not None and self.mask_embedding is not None
-        seen = self.mask_embedding(soft_mask, grid, writes.mask_weight, writes.mask_bias)
-        written: Tensor = self.local_write(writes.keyed[:, t] + seen, writes.from_summary, cells)
+        assert self.local_write is not None
+        keyed = self.keyed_with_mask(writes, t, soft_mask, grid)
+        written: Tensor = self.local_write(keyed, writes.from_summary, cells)
         return written
+
+    def keyed_with_mask(self, writes: LocalWrites, t: int, soft_mask: Tensor, grid: tuple[int, int]) -> Tensor:
+        """What `write_local` gives to the controller of the chunk's t-th frame, (B, P, 2 D)."""
+        assert self.mask_embedding is not None
+        seen: Tensor = self.mask_embedding(soft_mask, grid, writes.mask_weight, writes.mask_bias)
+        return writes.keyed[:, t] + seen
 
     def read_global(self, values: Tensor, positioned: Tensor, cells: Tensor) -> Tensor:
         """V (B, T, P, D) of a chunk and what it finds in the global cells (Eq. 7, 8), for `read` to go on with."""

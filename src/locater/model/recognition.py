@@ -29,12 +29,15 @@ class Recognition(nn.Module):
 
     def forward(self, patches: Tensor, meanings: Tensor, words: Words) -> Tensor:
         """`patches` (B, T, P, D) with what their `meanings` (B, T, P, E + C) have in common with the words' added."""
+        called = torch.einsum("btpw,bwd->btpd", self.likeness(meanings, words), self.from_words(words.features))
+        result: Tensor = patches + called + self.from_meanings(meanings)
+        return result
+
+    def likeness(self, meanings: Tensor, words: Words) -> Tensor:
+        """How far each patch is taken for what each word names, (B, T, P, W), 0 where it has nothing to do with it."""
         assert words.meanings is not None
         said = words.meanings.to(meanings.dtype)
         likeness = torch.einsum("btpe,bwe->btpw", meanings[..., :-COLOURS], said[..., :-COLOURS])
         coloured = torch.einsum("btpc,bwc->btpw", meanings[..., -COLOURS:], said[..., -COLOURS:])
         likeness = likeness + self.colour_weight * coloured
-        known = F.relu(likeness - self.least)  # padding and unknown words have no likeness to anything
-        called = torch.einsum("btpw,bwd->btpd", known, self.from_words(words.features))
-        result: Tensor = patches + called + self.from_meanings(meanings)
-        return result
+        return F.relu(likeness - self.least)  # padding and unknown words have no likeness to anything

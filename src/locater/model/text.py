@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from locater.errors import LocaterError
 from locater.model.word_embedding import LearnedEmbedding, PretrainedEmbedding
 from locater.records import Tokens, Words
+from locater.text.unknown_nouns import unknown_nouns
 from locater.text.words import ForgivingVocabulary, Vocabulary, split_words
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class TextEncoder(nn.Module, ABC):
         """The sentences as numbers, cut to N_w as the paper does, with a notice for each cut and each unknown word."""
         if not expressions:
             raise LocaterError("No expression was given; say what to segment, for example 'the dog on the left'.")
-        words, notices = [], []
+        words, notices, not_understood = [], [], []
         for text in expressions:
             split = split_words(text)
             if not split:
@@ -66,13 +67,15 @@ class TextEncoder(nn.Module, ABC):
                 notices.append(f"'{short}': only the first {len(kept)} words are read, {len(cut)} more are not.")
             unknown = self.unknown(kept)
             if unknown:
-                named = ", ".join(dict.fromkeys(_shortened(word, 30) for word in unknown))
-                notices.append(f"'{short}': not understood, and read as unknown words: {named}.")
+                notices.append(f"'{short}': not understood, and read as unknown words: {_named(unknown)}.")
+            nouns = unknown_nouns(kept, unknown)
+            if nouns:
+                not_understood.append(f"'{short}': not understood: {_named(nouns)}")
             for word, guess in self.guesses(kept).items():
                 notices.append(f"'{short}': {_shortened(word, 30)} is not known, and read as {guess}.")
             words.append(tuple(kept))
         numbers, word_of_token = self._numbers(words)
-        return Tokens(numbers, word_of_token, tuple(expressions), tuple(words), tuple(notices))
+        return Tokens(numbers, word_of_token, tuple(expressions), tuple(words), tuple(notices), tuple(not_understood))
 
     def trimmed(self, tokens: Tokens) -> Tokens:
         """The same tokens without the columns that all sentences leave empty; call it before they go to a GPU."""
@@ -231,6 +234,10 @@ class HuggingFaceEncoder(TextEncoder):
 def _fitting(lengths: Sequence[int], room: int) -> int:
     """How many of the first words, so many tokens each, fit into `room`; at least one, itself cut if need be."""
     return max(1, sum(used <= room for used in itertools.accumulate(lengths)))
+
+
+def _named(words: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(_shortened(word, 30) for word in words))
 
 
 def _shortened(text: str, limit: int) -> str:

@@ -46,6 +46,21 @@ class SelfAttention(nn.Module):
         mixed: Tensor = self.out(attend(query, key, value, self.heads, is_padding))
         return mixed
 
+    def weights_on_last(self, x: Tensor, count: int, is_padding: Tensor | None = None) -> Tensor:
+        """How much each of the others looks at each of the last `count`, (B, N - count, count), the heads' mean."""
+        to_query, to_key, _ = zip(self.qkv.weight.chunk(3), self.qkv.bias.chunk(3), strict=True)
+        query = rearrange(F.linear(x[:, :-count], *to_query), "b n (h d) -> h b n d", h=self.heads)
+        key = rearrange(F.linear(x, *to_key), "b n (h d) -> h b d n", h=self.heads)
+        total = x.new_zeros(x.shape[0], x.shape[1] - count, count)
+        for q, k in zip(
+            query * query.shape[-1] ** -0.5, key, strict=True
+        ):  # one by one: all of them are many megabytes
+            logits = q @ k
+            if is_padding is not None:
+                logits = logits.masked_fill(is_padding.unsqueeze(1), -torch.inf)
+            total = total + logits.softmax(-1)[..., -count:]
+        return total / self.heads
+
 
 class LayerScale(nn.Module):
     """A learned gain a channel (DINOv2)."""
@@ -91,3 +106,7 @@ class EncoderBlock(nn.Module):
             return self.norm2(x + self.scale2(self.mlp(x)))  # type: ignore[no-any-return]
         x = x + self.scale1(self.attention(self.norm1(x), is_padding))
         return x + self.scale2(self.mlp(self.norm2(x)))  # type: ignore[no-any-return]
+
+    def weights_on_last(self, x: Tensor, count: int, is_padding: Tensor | None = None) -> Tensor:
+        """How much its attention has each of the others look at each of the last `count`, (B, N - count, count)."""
+        return self.attention.weights_on_last(x if self.is_post_norm else self.norm1(x), count, is_padding)

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from locater.errors import LocaterError
+from locater.presets.numbers import load_yaml
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -54,7 +55,7 @@ def _read(name: str) -> dict[str, Any]:
     """A file's settings as they stand in it."""
     if name.endswith(_SUFFIXES):
         try:
-            values = yaml.safe_load(Path(name).read_text(encoding="utf-8"))
+            values = load_yaml(Path(name).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise LocaterError(f"{name} cannot be read: {_reason(error)}; give a preset's name or a file.") from None
         except yaml.YAMLError:
@@ -65,7 +66,7 @@ def _read(name: str) -> dict[str, Any]:
                 f"There is no preset '{name}'; the presets are {', '.join(preset_names())}, and a path that ends in "
                 ".yaml is a recipe of your own."
             )
-        values = yaml.safe_load((resources.files("locater.presets") / f"{name}.yaml").read_text(encoding="utf-8"))
+        values = load_yaml((resources.files("locater.presets") / f"{name}.yaml").read_text(encoding="utf-8"))
     if not isinstance(values, dict):
         raise LocaterError(f"{name} holds no settings; a line such as `extends: default` is the least.")
     return values

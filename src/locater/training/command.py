@@ -8,6 +8,7 @@ from accelerate import PartialState
 
 from locater.config import LSTMConfig, ModelConfig, TrainingConfig, parse_changes, preset
 from locater.errors import LocaterError
+from locater.io.results_folder import MARKER, claim_folder
 from locater.model.build import build
 from locater.model.checkpoint import find_checkpoint, load_to_go_on, load_what_fits, trained_words, with_table_of
 from locater.text.words import Vocabulary
@@ -46,6 +47,9 @@ def train_preset(
     given = None if start is None else find_checkpoint(start)
     run = Run(folder, parse_recipe(name, values), given)
     run.check()
+    is_known = any(any(folder.glob(f"{stage}state-*/progress.json")) for stage in ("", "stage*/"))
+    if not is_known:  # a run from before folders were marked is known by its state
+        claim_folder(folder / MARKER, {"made_by": "locater train"}, "something else")
     config = _with_words_of_all(preset(name, values), run, data)
     scores: dict[str, float] = {}
     for number, stage in enumerate(run.stages, start=1):

@@ -15,6 +15,7 @@ from torch import nn
 from locater.compute.recompute import recompute_blocks
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
+from locater.io.atomic import atomic_path
 from locater.model.checkpoint import save_pretrained
 from locater.model.compiled import compile_parts
 from locater.model.locater import Locater
@@ -40,6 +41,7 @@ class Progress:
     steps: int
     loss: float
     clips_per_second: float
+    first_step: int = 0  # steps that an earlier run has done
 
 
 class Trainer:
@@ -111,7 +113,7 @@ class Trainer:
             done = step + 1
             if listen is not None and self.accelerator.is_main_process and (done % 10 == 0 or done == self.steps):
                 speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
-                listen(Progress(done, self.steps, float(terms["loss"]), speed))
+                listen(Progress(done, self.steps, float(terms["loss"]), speed, first_step))
             if done == 1 or done % 10 == 0 or done == self.steps:
                 record = {name: float(value) for name, value in terms.items()}
                 lost = 0 if math.isfinite(record["loss"]) else lost + 1
@@ -227,7 +229,8 @@ class MetricsLog:
         if is_writing:
             lines = path.read_text().splitlines() if path.exists() else []
             kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= first_step]
-            path.write_text("".join(line + "\n" for line in kept))
+            with atomic_path(path) as partial:
+                partial.write_text("".join(line + "\n" for line in kept))
 
     def write(self, event: dict[str, Any]) -> None:
         """Append one event."""

@@ -9,6 +9,7 @@ from PIL import Image
 
 from locater.compute.precision import mixed
 from locater.inference.async_results import THRESHOLD
+from locater.io.atomic import atomic_path
 from locater.model.locater import Locater
 from locater.records import Batch
 from locater.training.data.batches import TrainingData
@@ -86,7 +87,7 @@ def picture(batch: Batch, predicted: torch.Tensor, columns: int = 8) -> Image.Im
 
 
 def save_pictures(validation: Validation, folder: Path) -> None:
-    """One PNG per kind."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """One PNG per kind, each whole or not at all."""
     for kind, image in validation.pictures.items():
-        image.save(folder / f"{kind}.png")
+        with atomic_path(folder / f"{kind}.png") as partial:
+            image.save(partial)

@@ -1,12 +1,16 @@
-"""Frames from arrays that a caller already holds, or hands over one by one."""
+"""Frames from arrays, tensors and Pillow images that a caller already holds, or hands over one by one."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from PIL import Image
+from torch import Tensor
 
 from locater.errors import LocaterError
+from locater.io.pictures import upright
 from locater.records import Frame, Pixels, VideoInfo
 
 
@@ -15,9 +19,8 @@ class ArraySequence:
 
     is_repeatable = True
 
-    def __init__(self, pictures: Sequence[Any] | npt.NDArray[Any], frames_per_second: float) -> None:
-        if isinstance(pictures, np.ndarray) and pictures.ndim == 3 and pictures.shape[-1] == 3:
-            # Read as (T, H, W) it would be a grey video three pixels wide, which nobody has.
+    def __init__(self, pictures: Sequence[Any] | npt.NDArray[Any] | Tensor, frames_per_second: float) -> None:
+        if _is_one_picture(pictures):
             raise LocaterError("One picture was given where a video is expected; put it in a list: [picture].")
         if len(pictures) == 0:
             raise LocaterError("The sequence of frames is empty; give at least one picture.")
@@ -97,12 +100,38 @@ def check_size(pixels: Pixels, size: tuple[int, int], index: int) -> None:
 
 
 def as_pixels(picture: Any, index: int) -> Pixels:
-    """A caller's array as (H, W, 3) uint8; a grey (H, W) picture gets three equal channels."""
-    array = np.asarray(picture)
+    """A caller's picture as (H, W, 3) uint8; a grey (H, W) one gets three equal channels."""
+    array = _as_array(picture, index)
     if array.dtype != np.uint8:
         raise LocaterError(f"Frame {index} holds {array.dtype} values; give uint8 values from 0 to 255.")
     if array.ndim == 2:
         array = np.repeat(array[:, :, None], 3, axis=2)
     if array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
         raise LocaterError(f"Frame {index} has the shape {array.shape}; give (height, width, 3) in RGB order.")
+    return array
+
+
+def _is_one_picture(pictures: object) -> bool:
+    # Read as (T, H, W) it would be a grey video three pixels wide, or of three frames, which nobody gives as a tensor.
+    if isinstance(pictures, Tensor):
+        return pictures.ndim == 3 and 3 in (pictures.shape[0], pictures.shape[-1])
+    return isinstance(pictures, np.ndarray) and pictures.ndim == 3 and pictures.shape[-1] == 3
+
+
+def _as_array(picture: Any, index: int) -> npt.NDArray[Any]:
+    """A picture of any kind as an array, tensors with their channels last."""
+    if isinstance(picture, Image.Image):
+        return upright(picture)
+    if not isinstance(picture, Tensor):
+        return np.asarray(picture)
+    here = picture.detach().cpu()
+    if here.is_floating_point():
+        # Rounding may leave a normalised picture a hair outside; what was normalised otherwise is far outside.
+        if not bool(((here >= -0.01) & (here <= 1.01)).all()):
+            raise LocaterError(f"Frame {index} holds floats outside 0 to 1; give values from 0 to 1, or uint8 to 255.")
+        here = (here.float() * 255).round().clamp(0, 255).to(torch.uint8)
+    is_first, is_last = here.ndim == 3 and here.shape[0] == 3, here.ndim == 3 and here.shape[-1] == 3
+    if is_first and is_last:
+        raise LocaterError(f"Frame {index} is {tuple(here.shape)}, with 3 at both ends; give it as an array (H, W, 3).")
+    array: npt.NDArray[Any] = (here.permute(1, 2, 0) if is_first else here).contiguous().numpy()
     return array

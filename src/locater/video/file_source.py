@@ -57,6 +57,7 @@ class VideoFile:
             frame_count=extent.frame_count,
             frames_per_second=float(self._rate),
             duration=extent.duration,
+            path=path.absolute(),
         )
 
     def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:

@@ -1,6 +1,6 @@
-"""Frames from a folder of pictures, in the order a person would number them."""
+"""Frames from picture files: a folder's, in the order a person would number them, or a list in its own order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from locater.errors import LocaterError
@@ -12,16 +12,22 @@ _EXIF_ORIENTATION = 0x0112
 _SIDEWAYS = frozenset({5, 6, 7, 8})  # EXIF orientations that exchange width and height
 
 
-class PictureFolder:
-    """A folder's pictures as a video; every header is read at once, so that an odd one fails before the work starts."""
+def picture_folder(folder: Path, frames_per_second: float) -> "PictureFiles":
+    """A folder's pictures as a video, frame2 before frame10."""
+    paths = numbered_pictures(folder)
+    if not paths:
+        kinds = ", ".join(sorted(suffix[1:] for suffix in SUFFIXES))
+        raise LocaterError(f"The folder {folder} holds no pictures; put the frames there as {kinds} files.")
+    return PictureFiles(paths, frames_per_second, folder)
+
+
+class PictureFiles:
+    """Pictures as a video, in their order; every header is read at once, so that an odd one fails before the work."""
 
     is_repeatable = True
 
-    def __init__(self, folder: Path, frames_per_second: float) -> None:
-        self._paths = numbered_pictures(folder)
-        if not self._paths:
-            kinds = ", ".join(sorted(suffix[1:] for suffix in SUFFIXES))
-            raise LocaterError(f"The folder {folder} holds no pictures; put the frames there as {kinds} files.")
+    def __init__(self, paths: Sequence[Path], frames_per_second: float, folder: Path | None = None) -> None:
+        self._paths = paths
         self._frames_per_second = frames_per_second
         width, height = _upright_size(self._paths[0])
         for path in self._paths:
@@ -31,12 +37,13 @@ class PictureFolder:
                     "all pictures of a video must have the same size."
                 )
         self.info = VideoInfo(
-            name=folder.resolve().name,
+            name="pictures" if folder is None else folder.resolve().name,
             width=width,
             height=height,
             frame_count=len(self._paths),
             frames_per_second=frames_per_second,
             duration=len(self._paths) / frames_per_second,
+            path=None if folder is None else folder.absolute(),
         )
 
     def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
@@ -46,7 +53,8 @@ class PictureFolder:
 
     def _frames(self, start: int, every: int) -> Iterator[Frame]:
         for index in range(start, len(self._paths), every):
-            yield Frame(index, index / self._frames_per_second, upright_pixels(self._paths[index]))
+            path = self._paths[index]
+            yield Frame(index, index / self._frames_per_second, upright_pixels(path), path.name)
 
 
 def _upright_size(path: Path) -> tuple[int, int]:

@@ -1,7 +1,8 @@
-"""H.264 in mp4, one picture at a time, at the pictures' own times."""
+"""Videos of the mp4 family, one picture at a time, at the pictures' own times: H.264, and ProRes with alpha."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -16,20 +17,51 @@ from av.video.stream import VideoStream
 
 from locater.errors import LocaterError
 from locater.records import Pixels
+from locater.video.sound import Sound, open_sound
 
 _TICKS_PER_SECOND = 90_000  # MPEG's clock: fine enough to keep any camera's times
 _BT709 = 1  # H.273's code for HD colours, in all three fields
 
 
-class Mp4File:
-    """A video file that browsers play, finished by leaving its `with` block without an error."""
+@dataclass(frozen=True)
+class Encoding:
+    """How pictures are stored."""
 
-    def __init__(self, path: Path, frames_per_second: float | None, threads: int = 0) -> None:
+    codec: str  # FFmpeg's name of the encoder
+    options: Mapping[str, str]
+    stored_as: str  # pixel format in the file
+    given_as: str = "rgb24"  # and of the pictures
+
+
+# veryfast: a few per cent larger than the default and several times faster beside a busy network
+H264 = Encoding("libx264", {"crf": "20", "preset": "veryfast"}, "yuv420p")
+# Nearly lossless: black and white stay apart in every pixel, and `crf` 0 would be a profile that few programs play.
+MATTE = Encoding("libx264", {"crf": "1", "preset": "veryfast"}, "yuv420p")
+# Its alpha is lossless. VP9's is not, and FFmpeg's own decoder drops it.
+PRORES_4444 = Encoding(
+    "prores_ks", {"profile": "4444", "alpha_bits": "16", "vendor": "apl0"}, "yuva444p10le", given_as="rgba"
+)
+
+
+class Mp4File:
+    """A video file, by default one that browsers play, finished by leaving its `with` block without an error."""
+
+    def __init__(
+        self,
+        path: Path,
+        frames_per_second: float | None,
+        threads: int = 0,
+        encoding: Encoding = H264,
+        sound_of: Path | None = None,
+    ) -> None:
         self._path = path
         self._threads = threads  # 0: as many as the machine has; how the work is divided shows in the file's bytes
+        self._encoding = encoding
+        self._sound_of = sound_of  # a file whose sound is copied; one without sound, or a folder, brings none
         self._usual_step = 1 / (frames_per_second or 24.0)
         self._container: OutputContainer | None = None
         self._stream: VideoStream | None = None
+        self._sound: Sound | None = None
         self._last_tick = -1
 
     def __enter__(self) -> Self:
@@ -37,10 +69,10 @@ class Mp4File:
 
     def write(self, pixels: Pixels, timestamp: float) -> None:
         """Encode the next picture, shown `timestamp` seconds from the beginning."""
-        picture = even_sized(pixels)
+        picture = even_sized(pixels) if self._encoding.stored_as == "yuv420p" else pixels
         container, stream = self._opened(picture)
-        frame = VideoFrame.from_ndarray(picture, format="rgb24").reformat(
-            format="yuv420p", dst_colorspace="ITU709", dst_color_range="MPEG"
+        frame = VideoFrame.from_ndarray(picture, format=self._encoding.given_as).reformat(
+            format=self._encoding.stored_as, dst_colorspace="ITU709", dst_color_range="MPEG"
         )
         # Two frames in one tick would stop the muxer, so the later one moves on by a hundred-thousandth of a second.
         self._last_tick = max(self._last_tick + 1, round(timestamp * _TICKS_PER_SECOND))
@@ -49,6 +81,8 @@ class Mp4File:
         frame.duration = max(1, round(self._usual_step * _TICKS_PER_SECOND))  # the last frame's length rests on it
         with _encoding(self._path):
             container.mux(stream.encode(frame))
+            if self._sound is not None:
+                self._sound.copy_until(timestamp)
 
     def _opened(self, picture: Pixels) -> tuple[OutputContainer, VideoStream]:
         if self._container is None or self._stream is None:
@@ -56,15 +90,18 @@ class Mp4File:
                 # faststart: the index goes first, so that a browser plays before the whole file is there
                 self._container = av.open(str(self._path.absolute()), "w", options={"movflags": "+faststart"})
                 self._stream = self._added_stream(self._container, picture.shape[1], picture.shape[0])
+                if self._sound_of is not None:
+                    self._sound = open_sound(self._sound_of, self._container)
         return self._container, self._stream
 
     def _added_stream(self, container: OutputContainer, width: int, height: int) -> VideoStream:
-        if "libx264" not in av.codecs_available:
-            raise LocaterError("This PyAV cannot write H.264; install PyAV's own wheel, or ask for png or rle instead.")
+        codec = self._encoding.codec
+        if codec not in av.codecs_available:
+            raise LocaterError(f"This PyAV has no {codec}; install PyAV's own wheel, or ask for png or rle instead.")
         rate = Fraction(1 / self._usual_step).limit_denominator(1001)
-        # veryfast: a few per cent larger than the default and several times faster beside a busy network
-        stream = container.add_stream("libx264", rate=rate, options={"crf": "20", "preset": "veryfast"})
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        stream = container.add_stream(codec, rate=rate, options=dict(self._encoding.options))
+        assert isinstance(stream, VideoStream)
+        stream.width, stream.height, stream.pix_fmt = width, height, self._encoding.stored_as
         context = stream.codec_context
         context.thread_count = self._threads
         context.time_base = Fraction(1, _TICKS_PER_SECOND)
@@ -79,9 +116,19 @@ class Mp4File:
         if kind is not None:
             with suppress(av.error.FFmpegError):  # the error on its way says more than this unfinished file's
                 self._container.close()
+            self._close_sound()
             return
-        with _encoding(self._path), self._container:
-            self._container.mux(self._stream.encode(None))
+        try:
+            with _encoding(self._path), self._container:
+                self._container.mux(self._stream.encode(None))
+                if self._sound is not None:
+                    self._sound.copy_until(None)
+        finally:
+            self._close_sound()
+
+    def _close_sound(self) -> None:
+        if self._sound is not None:
+            self._sound.close()
 
 
 def even_sized(picture: Pixels) -> Pixels:

@@ -5,9 +5,10 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from locater.records import Pixels
+from locater.video.fonts import Font, font_for
 
 _TINT = 0.42  # the mask's share of a tinted pixel: the object stays recognisable
 _RIM = (16, 16, 16)  # a dark rim parts the bright line from bright videos
@@ -49,14 +50,12 @@ def colour_of(expression: int) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def draw(pixels: Pixels, masks: npt.NDArray[np.bool_], expressions: Sequence[str] | None = None) -> Pixels:
-    """A copy of the frame with every mask (E, H, W) tinted and outlined; named in a legend when `expressions` are."""
+def draw(pixels: Pixels, masks: npt.NDArray[np.bool_], first: int = 0) -> Pixels:
+    """A copy of the frame with every mask (E, H, W) tinted and outlined; the first has the `first`-th colour."""
     picture = pixels.copy()
     line = max(1 if min(pixels.shape[:2]) < 160 else 2, round(min(pixels.shape[:2]) / 270))
-    for number, mask in enumerate(masks):
+    for number, mask in enumerate(masks, start=first):
         _draw_mask(picture, mask, colour_of(number), line)
-    if expressions:
-        _paste_legend(picture, tuple(expressions))
     return picture
 
 
@@ -102,47 +101,73 @@ def _grown(region: npt.NDArray[np.bool_], steps: int) -> npt.NDArray[np.bool_]:
 # ---- The legend ------------------------------------------------------------------------------------------------------
 
 
-def _paste_legend(picture: Pixels, expressions: tuple[str, ...]) -> None:
+def captioned(picture: Pixels, expressions: Sequence[str], first: int = 0) -> Pixels:
+    """The picture with a band below it that names each colour; the first has the `first`-th."""
     height, width = picture.shape[:2]
-    panel, opacity = _legend(expressions, width, height)
-    rows, columns = panel.shape[:2]
-    corner = picture[height - rows :, :columns]
-    corner[:] = (corner * (1 - opacity) + panel * opacity).round().astype(np.uint8)
+    return np.concatenate([picture, _legend(tuple(expressions), first, width, height)])
 
 
-@lru_cache(maxsize=4)  # drawn once per video, pasted on every frame
-def _legend(
-    expressions: tuple[str, ...], width: int, height: int
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """A strip for the picture's bottom: its colours (h, W, 3), and its opacity (h, W, 1) in [0, 1]."""
+@lru_cache(maxsize=32)  # drawn once per video, and put under every frame
+def _legend(expressions: tuple[str, ...], first: int, width: int, height: int) -> Pixels:
+    """A band as wide as the picture, hardly ever higher, that makes the whole height even, as H.264 needs it."""
     size = max(9, min(round(height / 26), 40))
-    line = round(size * 1.5)
-    room = max(1, height // 3 // line)  # never more than a third of the picture
-    named = expressions if len(expressions) <= room else expressions[: max(1, room - 1)]
-    rows = len(named) + (len(named) < len(expressions) and room > 1)
-    font = ImageFont.load_default(size)
-    strip = Image.new("RGB", (width, min(height, rows * line + size // 2)), _PANEL)
+    line, swatch = round(size * 1.5), round(size * 0.8)
+    fonts = [font_for(each, size) for each in expressions]
+    room = max(1, (height - size // 2) // line)
+    entries = [
+        wrap(each, font, width - 2 * size - swatch, min(3, room)) for each, font in zip(expressions, fonts, strict=True)
+    ]
+    lengths = [font.getlength(entry[0]) for entry, font in zip(entries, fonts, strict=True)]
+    places = _places(entries, [length + 2.5 * size + swatch for length in lengths], width)
+    ends = [row + len(entry) for (row, _), entry in zip(places, entries, strict=True)]
+    shown = len(entries) if max(ends, default=0) <= room else max(1, sum(end < room for end in ends))
+    rows = max(ends[:shown], default=1)
+    band_height = (rows + (shown < len(entries))) * line + size // 2
+    strip = Image.new("RGB", (width, band_height + (height + band_height) % 2), _PANEL)
     pen = ImageDraw.Draw(strip)
-    swatch = round(size * 0.8)
-    for number, name in enumerate(named):
-        middle = size // 4 + number * line + line // 2
-        box = (size // 2, middle - swatch // 2, size // 2 + swatch, middle - swatch // 2 + swatch)
-        pen.rectangle(box, fill=colour_of(number))
-        text = shorten(name, font, width - 2 * size - swatch)
-        pen.text((size + swatch, middle), text, fill=_TEXT, font=font, anchor="lm")
-    if rows > len(named):
-        middle = size // 4 + len(named) * line + line // 2
-        pen.text((size // 2, middle), f"+ {len(expressions) - len(named)} more", _QUIET_TEXT, font, anchor="lm")
-    colours = np.asarray(strip, dtype=np.float32)
-    is_ink = np.any(colours != np.array(_PANEL, dtype=np.float32), axis=2, keepdims=True)
-    return colours, np.where(is_ink, 1.0, 0.72).astype(np.float32)
+    for number, (entry, (row, left)) in enumerate(zip(entries[:shown], places, strict=False), start=first):
+        middle = size // 4 + row * line + line // 2
+        corner = left + size // 2, middle - swatch // 2
+        pen.rectangle((*corner, corner[0] + swatch, corner[1] + swatch), fill=colour_of(number))
+        for below, text in enumerate(entry):
+            place = left + size + swatch, middle + below * line
+            pen.text(place, text, fill=_TEXT, font=fonts[number - first], anchor="lm")
+    if shown < len(entries):
+        middle = size // 4 + rows * line + line // 2
+        pen.text((size // 2, middle), f"+ {len(entries) - shown} more", _QUIET_TEXT, font_for("+", size), "lm")
+    return np.asarray(strip)
 
 
-def shorten(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: float) -> str:
+def _places(entries: Sequence[Sequence[str]], lengths: Sequence[float], width: int) -> list[tuple[int, int]]:
+    """Each entry's row and left edge: side by side where they fit, and those of several lines alone."""
+    row, left, places = 0, 0, []
+    for entry, length in zip(entries, lengths, strict=True):
+        if left and (len(entry) > 1 or left + length > width):
+            row, left = row + 1, 0
+        places.append((row, left))
+        if len(entry) > 1:
+            row += len(entry)
+        else:
+            left += round(length)
+    return places
+
+
+def wrap(text: str, font: Font, width: float, most: int) -> list[str]:
+    """The text on one line or more, at most so many, the last one cut with an ellipsis where it is too long."""
+    words = printable(text).split()
+    lines: list[str] = []
+    while words and len(lines) < most - 1:
+        count = 1
+        while count < len(words) and font.getlength(" ".join(words[: count + 1])) <= width:
+            count += 1
+        lines.append(shorten(" ".join(words[:count]), font, width))
+        words = words[count:]
+    return [*lines, shorten(" ".join(words), font, width)] if words or not lines else lines
+
+
+def shorten(text: str, font: Font, width: float) -> str:
     """The text on one line, cut with an ellipsis where it is wider than `width` pixels; any Unicode is safe."""
-    # Control characters and lone surrogates would break the line or the font's encoder.
-    clean = "".join(letter if letter.isprintable() else " " for letter in text)
-    clean = " ".join(clean.encode("utf-8", "replace").decode("utf-8").split())
+    clean = " ".join(printable(text).split())
     if font.getlength(clean) <= width:
         return clean
     low, high = 0, len(clean)
@@ -153,6 +178,11 @@ def shorten(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width
         else:
             high = middle - 1
     return clean[:low].rstrip() + "…" if low else ""
+
+
+def printable(text: str) -> str:
+    """The text with spaces for control characters and lone surrogates, which break lines, fonts, XML and UTF-8."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 # ---- The contact sheet -----------------------------------------------------------------------------------------------
@@ -220,9 +250,9 @@ def _grid(
     sheet = Image.new("RGB", (gap + columns * (width + gap), header + rows * (height + caption) + gap // 2), _PANEL)
     pen = ImageDraw.Draw(sheet)
     if title:
-        font = ImageFont.load_default(20)
+        font = font_for(title, 20)
         pen.text((gap, header // 2), shorten(title, font, sheet.width - 2 * gap), _TEXT, font, anchor="lm")
-    small = ImageFont.load_default(14)
+    small = font_for("0:", 14)
     for place, (timestamp, picture) in enumerate(pictures):
         left = gap + (place % columns) * (width + gap)
         top = header + (place // columns) * (height + caption)

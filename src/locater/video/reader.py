@@ -1,16 +1,19 @@
-"""Frames from whatever a person has: a video file, a folder of pictures, arrays in memory, a live stream of arrays."""
+"""Frames from whatever a person has: a video file, pictures in files or in memory, a live stream of pictures."""
 
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
+from torch import Tensor
 
 from locater.errors import LocaterError
 from locater.records import FrameSource
 from locater.video.array_source import ArraySequence, ArrayStream
 from locater.video.file_source import VideoFile
-from locater.video.folder_source import PictureFolder
+from locater.video.finding import is_named_as_video
+from locater.video.folder_source import PictureFiles, picture_folder
 
 DEFAULT_FRAMES_PER_SECOND = 24.0  # for sources without a clock: DAVIS and most films run at 24
 
@@ -18,20 +21,29 @@ DEFAULT_FRAMES_PER_SECOND = 24.0  # for sources without a clock: DAVIS and most 
 def open_source(source: object, frames_per_second: float | None = None) -> FrameSource:
     """The frames behind `source`, read one at a time.
 
-    `source` is a path to a video file or to a folder of pictures, a sequence or (T, H, W, 3) array of uint8 RGB
-    pictures, or an iterator of such pictures, which can be read only once. A source that is already open comes back
-    as it is. `frames_per_second` is for sources that carry no times of their own: all but video files.
+    `source` is a path to a video file or to a folder of pictures, a list of picture files in their order, pictures
+    (a Pillow image, a sequence or a (T, H, W, 3) array of uint8 RGB, a torch tensor (T, H, W, 3) or (T, 3, H, W), uint8
+    or float from 0 to 1), or an iterator of pictures, which can be read only once. A source that is already open comes
+    back as it is. `frames_per_second` is for sources that carry no times of their own: all but video files.
     """
     if frames_per_second is not None and not (math.isfinite(frames_per_second) and frames_per_second > 0):
         raise LocaterError(f"{frames_per_second} frames per second is not possible; give a number above zero.")
     rate = frames_per_second or DEFAULT_FRAMES_PER_SECOND
+    if isinstance(source, str) and "://" in source:
+        raise LocaterError(f"{source} is an address; download it first, or segment it as it comes with `locater live`.")
     if isinstance(source, (str, Path)):
         return _open_path(Path(source).expanduser(), rate, is_rate_given=frames_per_second is not None)
     if isinstance(source, FrameSource):
         return source
     if isinstance(source, (bytes, bytearray, memoryview)):
         raise LocaterError("Cannot read frames from bytes; save them to a file and give its path.")
-    if isinstance(source, (np.ndarray, Sequence)):
+    if isinstance(source, Image.Image):
+        return ArraySequence([source], rate)
+    if isinstance(source, Sequence) and source and all(isinstance(each, (str, Path)) for each in source):
+        if any(is_named_as_video(each) for each in source):
+            raise LocaterError("A list of paths is a video's pictures, one file a frame; give each video by itself.")
+        return PictureFiles([Path(each).expanduser() for each in source], rate)
+    if isinstance(source, (np.ndarray, Tensor, Sequence)):
         return ArraySequence(source, rate)
     if isinstance(source, Iterable):
         return ArrayStream(source, rate)
@@ -43,7 +55,7 @@ def open_source(source: object, frames_per_second: float | None = None) -> Frame
 def _open_path(path: Path, rate: float, is_rate_given: bool) -> FrameSource:
     try:
         if path.is_dir():
-            return PictureFolder(path, rate)
+            return picture_folder(path, rate)
         if is_rate_given:
             raise LocaterError(f"{path} has times of its own; leave out the frames per second for a video file.")
         return VideoFile(path)

@@ -21,9 +21,9 @@ from locater.inference.async_results import AsyncResults
 from locater.inference.segmenter import Segmenter
 from locater.records import FrameSource
 from locater.video import mp4 as mp4_module
-from locater.video import writer as writer_module
 from locater.video.reader import open_source
 from locater.video.writer import open_writers
+from locater.video.writers import videos as videos_module
 from locater.worlds.shapes import ShapesWorld, video_seed
 
 FRAMES, WIDTH, HEIGHT = 120, 1280, 720
@@ -99,7 +99,7 @@ def segment_video(segmenter: Segmenter, source: FrameSource, folder: Path) -> Ra
     fingerprint, count = hashlib.sha256(), 0
     began = time.perf_counter()
     with open_writers(["overlay"], folder, source.info, sentences_of(1)) as writers:
-        for result in segmenter.segment(source, sentences_of(1)):
+        for result in segmenter.segment(source, sentences_of(1), anyway=True):
             writers.write(result)
             fingerprint.update(np.packbits(result.masks).tobytes())
             count += 1
@@ -114,7 +114,8 @@ def _places(segmenter: Segmenter) -> list[tuple[object, str, str]]:
         (segmenter.chunks, "segment", "segment"),
         (AsyncResults, "of", "masks to the video's size and back"),
         (AsyncResults, "results", "masks to the video's size and back"),
-        (writer_module, "draw", "draw masks"),
+        (videos_module, "draw", "draw masks"),
+        (videos_module, "captioned", "draw masks"),
         (mp4_module.Mp4File, "write", "write mp4"),
         (mp4_module.Mp4File, "__exit__", "write mp4"),
     ]

@@ -1,6 +1,5 @@
 """One picture to look at a dataset by: frames with their masks, each over its sentence."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ from locater.errors import LocaterError
 from locater.io.atomic import atomic_path
 from locater.io.pictures import SUFFIXES
 from locater.records import Dataset, Pixels, Sample, SampleInfo
-from locater.video.overlay import draw, shorten
+from locater.video.overlay import draw, shorten, wrap
 
 _COLUMNS = 4
 _SIDE = 320
@@ -67,9 +66,9 @@ def _tile(dataset: Dataset, info: SampleInfo) -> Image.Image:
         tile.paste(picture, ((room[0] - picture.width) // 2, room[1] - picture.height))
     except LocaterError as error:
         note = "cannot be read"
-        for number, line in enumerate(_wrapped(str(error), small, _SIDE - 8, 8)):
+        for number, line in enumerate(wrap(str(error), small, _SIDE - 8, 8)):
             pen.text((4, 4 + 15 * number), line, (240, 120, 110), small)
-    for number, line in enumerate(_wrapped(info.expression, large, _SIDE, 2)):
+    for number, line in enumerate(wrap(info.expression, large, _SIDE, 2)):
         pen.text((0, room[1] + 4 + 18 * number), line, _TEXT, large)
     facts = " · ".join(part for part in (info.key, info.kind, note) if part)
     pen.text((0, tile.height - 18), shorten(facts, small, _SIDE), _QUIET, small)
@@ -89,16 +88,3 @@ def _picture(sample: Sample) -> tuple[Pixels, str]:
     if mask.shape != frame.pixels.shape[:2]:
         raise LocaterError(f"The mask of {sample.info.key} and its frame {index + 1} differ in size.")
     return draw(frame.pixels, mask[None]), f"frame {index + 1}{'' if mask.any() else ', empty mask'}"
-
-
-def _wrapped(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: float, lines: int) -> Sequence[str]:
-    """The text on at most `lines` lines, the last one cut with an ellipsis."""
-    words = text.split()
-    result: list[str] = []
-    while words and len(result) < lines - 1:
-        fitting = 1
-        while fitting < len(words) and font.getlength(" ".join(words[: fitting + 1])) <= width:
-            fitting += 1
-        result.append(shorten(" ".join(words[:fitting]), font, width))
-        words = words[fitting:]
-    return [*result, shorten(" ".join(words), font, width)] if words else result

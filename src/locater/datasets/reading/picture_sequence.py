@@ -11,7 +11,7 @@ from locater.video.array_source import check_size, check_stride
 
 
 class PictureSequence:
-    """Pictures as a video; unlike a `PictureFolder`, only the first header is read before the frames are."""
+    """Pictures as a video; unlike `PictureFiles`, only the first header is read before the frames are."""
 
     is_repeatable = True
 

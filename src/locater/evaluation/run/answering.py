@@ -12,7 +12,7 @@ from locater.evaluation.metrics.exact_mean import mean
 from locater.evaluation.metrics.packed_masks import PackedMask, compare
 from locater.evaluation.metrics.sample_score import Drawn, FrameScore, SampleScore
 from locater.inference.async_results import THRESHOLD
-from locater.inference.segmenter import Segmenter
+from locater.inference.segmenter import Segmenter, chunk_frames_of
 from locater.records import FrameResult, Mask, Sample
 from locater.video.transforms import resize_soft
 
@@ -36,13 +36,23 @@ def answer(
     samples: Sequence[Sample],
     *,
     keep_every_frame: bool = False,
+    is_live: bool = False,
     on_frame: Callable[[], None] | None = None,
 ) -> list[SampleScore]:
     """The scores of questions to one video, with the predicted masks of the annotated (or of all) frames."""
     competes = bool(samples[0].info.annotation)
     tallies = [_Tally(sample, keep_every_frame) for sample in samples]
     frame_count = 0
-    for result in segmenter.segment(samples[0].frames, [sample.info.expression for sample in samples], soft=True):
+    sentences = [sample.info.expression for sample in samples]
+    results = segmenter.segment(
+        samples[0].frames,
+        sentences,
+        soft=True,
+        mode="live" if is_live else "auto",
+        anyway=True,  # a benchmark's odd words are part of its questions: one that is refused would have no score
+        chunk_frames=chunk_frames_of(segmenter.device, len(sentences)),  # nobody waits for a frame here
+    )
+    for result in results:
         _take_frame(tallies, result, competes)
         frame_count += 1
         if on_frame is not None:

@@ -31,6 +31,7 @@ class EvaluateRequest:
     limit: int | None = None  # questions, of anything
     submission: Path | None = None  # a zip to hand in
     failures: int = 12  # pictures of the worst answers
+    is_live: bool = False  # every video read once, as a camera would be
     contrasts: tuple[str, ...] = ()  # kinds of joined pairs, of a dataset that knows what its videos show
 
 
@@ -57,12 +58,21 @@ def evaluate(request: EvaluateRequest, segmenter: Segmenter, place: Place, liste
     infos = chosen(dataset, request.limit)
     claim(request.out, _identity(request, segmenter, dataset.name))
     not_understood = answer_share(
-        segmenter, dataset, infos, request.out, place, keep_every_frame=protocol is not None, listen=listen
+        segmenter,
+        dataset,
+        infos,
+        request.out,
+        place,
+        keep_every_frame=protocol is not None,
+        is_live=request.is_live,
+        listen=listen,
     )
     if not place.is_first:
         return Finished(None, not_understood)
     samples = gather(infos, request.out)
     run = {"checkpoint": request.checkpoint, "precision": segmenter.precision}
+    if request.is_live:
+        run["mode"] = "live"
     sections = evaluator.sections(samples)
     report = Report.of(run, request.checkpoint, dataset.name, evaluator.counted(samples), sections)
     with atomic_entries(request.out) as partial:
@@ -89,4 +99,5 @@ def _identity(request: EvaluateRequest, segmenter: Segmenter, dataset_name: str)
         "precision": segmenter.precision,
         "device": segmenter.device.type,
         "submission": request.submission is not None,
+        "live": request.is_live or None,  # None as in runs that knew no other way
     }

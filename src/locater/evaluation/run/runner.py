@@ -13,7 +13,7 @@ from locater.evaluation.run.journal import JournalReader, JournalWriter, journal
 from locater.evaluation.run.passes import Pass, plan_passes, shard
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import NotUnderstoodWarning, Segmenter
-from locater.io.atomic import claim_folder
+from locater.io.results_folder import claim_folder
 from locater.records import Dataset, SampleInfo
 
 RUN = "run.json"
@@ -27,6 +27,7 @@ class Progress:
     answered: int  # by this process, or before it
     questions: int  # of this process
     frames: int  # segmented since the start
+    before: int = 0  # questions that an earlier run has answered
 
 
 Listener = Callable[[Progress], None]
@@ -55,6 +56,7 @@ def answer_share(
     place: Place,
     *,
     keep_every_frame: bool = False,
+    is_live: bool = False,
     listen: Listener | None = None,
 ) -> list[str]:
     """Answers this process's share of the questions into its journal; what the network did not understand.
@@ -73,7 +75,9 @@ def answer_share(
             warnings.simplefilter("always", NotUnderstoodWarning)
             for each in waiting:
                 samples = [dataset.load(info) for info in each.infos]
-                scores = answer(segmenter, samples, keep_every_frame=keep_every_frame, on_frame=tracker.frame)
+                scores = answer(
+                    segmenter, samples, keep_every_frame=keep_every_frame, is_live=is_live, on_frame=tracker.frame
+                )
                 journal.write(scores)
                 tracker.done(len(scores))
     return list(dict.fromkeys(str(each.message) for each in heard))
@@ -99,7 +103,7 @@ def gather(infos: Sequence[SampleInfo], folder: Path, patience: float | None = N
 class _Tracker:
     def __init__(self, mine: Sequence[Pass], waiting: Sequence[Pass], listen: Listener | None) -> None:
         self._questions = sum(len(each.infos) for each in mine)
-        self._answered = self._questions - sum(len(each.infos) for each in waiting)
+        self._answered = self._before = self._questions - sum(len(each.infos) for each in waiting)
         self._frames = 0
         self._listen = listen
         self._tell()
@@ -114,4 +118,4 @@ class _Tracker:
 
     def _tell(self) -> None:
         if self._listen is not None:
-            self._listen(Progress(self._answered, self._questions, self._frames))
+            self._listen(Progress(self._answered, self._questions, self._frames, self._before))

@@ -15,6 +15,7 @@ PREPOSITIONS = _words(
     "beyond by cross down during for from in inside into like near of off on onto out outside over past through to "
     "toward towards under underneath until up upon with within without while when as then and or"
 )
+FUNCTION_WORDS = DETERMINERS | PRONOUNS | FORMS_OF_BE | PREPOSITIONS
 NOUNS_IN_ING = _words(
     "something anything nothing everything thing during ceiling building railing duckling clothing king ring string "
     "spring wing swing sling sibling evening morning lightning pudding wedding darling gosling ping"

@@ -125,8 +125,7 @@ def _main_participle(words: list[Word]) -> int | None:
 
 
 def _is_function_word(word: str) -> bool:
-    closed = (lexicon.DETERMINERS, lexicon.PREPOSITIONS, lexicon.FORMS_OF_BE, lexicon.PRONOUNS)
-    return word.endswith("ly") or any(word in words for words in closed)
+    return word.endswith("ly") or word in lexicon.FUNCTION_WORDS
 
 
 def _insertion(word: str) -> Word:

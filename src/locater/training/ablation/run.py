@@ -10,7 +10,7 @@ from typing import Any
 
 from locater.config import parse_changes, preset
 from locater.errors import LocaterError
-from locater.io.atomic import claim_folder
+from locater.io.results_folder import claim_folder
 from locater.training.ablation.report import RowScores, SetScores
 from locater.training.ablation.scoring import Amount, ScoredSet, find_scored_sets, score
 from locater.training.ablation.tables import Row, find_table
@@ -52,7 +52,11 @@ def run_table(asked: AblateRequest) -> list[RowScores]:
     claim_folder(asked.out / "settings.json", identity, "runs with other settings")
     jobs = [(changes, seed) for seed in range(asked.seeds) for changes in dict.fromkeys(trained.values())]
     with ThreadPoolExecutor(asked.side_by_side) as pool:
-        list(pool.map(lambda job: _train(asked, *job), jobs))
+        try:
+            list(pool.map(lambda job: _train(asked, *job), jobs))
+        except BaseException:  # a failure or a signal: those that wait are not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return [RowScores(row, _scores(asked, row, trained[row], sets)) for row in rows]
 
 

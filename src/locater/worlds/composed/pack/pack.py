@@ -18,7 +18,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from locater.errors import LocaterError
-from locater.io.atomic import atomic_entries
+from locater.io.results_folder import check_results_folder, results_folder
 from locater.worlds.composed.pack.cutouts import CutOut, Pixels
 from locater.worlds.composed.pack.holdout import HoldOut
 from locater.worlds.composed.pack.nouns import Nouns, broader_nouns
@@ -27,6 +27,7 @@ from locater.worlds.composed.pack.roles import with_roles
 
 FORMAT = 1
 INDEX, CUTOUTS, PHOTOGRAPHS = "index.json", "cutouts.npy", "photographs.npy"
+_FILES = (INDEX, CUTOUTS, PHOTOGRAPHS)
 Bytes = npt.NDArray[np.uint8]
 # Photographs are most of a pack: at 80 they were a quarter larger, for 2 dB more. AVIF was a tenth smaller than WebP at
 # the same error, and eight times as slow to write.
@@ -112,10 +113,15 @@ class PackWriter:
             "cutouts": [_short(asdict(entry)) for entry in self.cutouts],
             "photographs": [_short(asdict(entry)) for entry in self.photographs],
         }
-        with atomic_entries(folder) as partial:
+        with results_folder(folder, "locater data compose", force=True, known_by=_FILES) as partial:
             (partial / INDEX).write_text(json.dumps(index, separators=(",", ":")), encoding="utf-8")
             np.save(partial / CUTOUTS, self._cutout_files.joined())
             np.save(partial / PHOTOGRAPHS, self._photograph_files.joined())
+
+
+def check_pack_folder(folder: Path, force: bool) -> None:
+    """Nothing, where a pack may be saved; an earlier one needs `force`."""
+    check_results_folder(folder, force=force, known_by=_FILES)
 
 
 class Pack:

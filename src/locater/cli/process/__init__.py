@@ -1,0 +1,1 @@
+"""The command as a process: how it starts, and how it is stopped."""

@@ -1,0 +1,1 @@
+"""Why a sentence marks what it marks: its words, what happens without each, and what the memories hold."""

@@ -1,0 +1,1 @@
+"""Writers of results, one module per family of formats; `video/writer.py` opens them by name."""

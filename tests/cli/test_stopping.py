@@ -1,0 +1,84 @@
+"""Ctrl-C and SIGTERM, in real processes: one line, the right exit code, nothing left, from the very start on."""
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line.clips import DOG, write_video
+from tests.support.command_line.running import ENVIRONMENT, Run, command, snapshot
+
+SAID = {signal.SIGINT: (130, "Interrupted"), signal.SIGTERM: (143, "Terminated")}
+
+
+def started(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(*arguments), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def catches_signals(process: subprocess.Popen[str]) -> bool:
+    """Whether the program has come to its first own line: Python by itself does not catch SIGTERM."""
+    caught = next(
+        line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if line.startswith("SigCgt")
+    )
+    return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+
+def wait_until(process: subprocess.Popen[str], is_so: object) -> None:
+    assert callable(is_so)
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def check_stopped(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    try:
+        process.send_signal(number)
+        printed = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    code, said = SAID[number]
+    assert (process.returncode, *printed) == (code, "", f"{said}; nothing half-written is left.\n")
+
+
+@pytest.mark.parametrize(("number", "delay"), [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGINT, 0.4)])
+def test_while_everything_is_being_imported(
+    checkpoint: Path, video: Path, tmp_path: Path, number: signal.Signals, delay: float
+) -> None:
+    process = started("segment", video, DOG, "--checkpoint", checkpoint, "--out", tmp_path / "out")
+    wait_until(process, lambda: catches_signals(process))
+    time.sleep(delay)  # torch takes longer than that
+    check_stopped(process, number)
+    assert snapshot(tmp_path) == {}
+
+
+@pytest.fixture(scope="module")
+def long_video(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_video(tmp_path_factory.mktemp("long") / "long.mp4", 1500)
+
+
+def test_sigterm_in_the_middle_cleans_up_and_says_so(checkpoint: Path, long_video: Path, tmp_path: Path) -> None:
+    process = started(
+        *("segment", long_video, DOG, "--checkpoint", checkpoint, "--out", tmp_path / "new" / "out", "--format", "png")
+    )
+    wait_until(process, lambda: list(tmp_path.glob("new/.*/new/masks/00020.png")))
+    check_stopped(process, signal.SIGTERM)
+    assert snapshot(tmp_path) == {}
+
+
+def test_a_killed_run_is_tidied_up_by_the_next(
+    run: Run, checkpoint: Path, video: Path, long_video: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    process = started("segment", long_video, DOG, "--checkpoint", checkpoint, "--out", out, "--format", "png")
+    wait_until(process, lambda: list(tmp_path.glob(".*/new/masks/00020.png")))
+    process.kill()
+    process.communicate()
+    assert len(list(tmp_path.glob(".out.*.partial"))) == 1 and not out.exists()
+    assert run("segment", video, DOG, "--checkpoint", checkpoint, "--out", out, "--format", "rle").code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
