@@ -16,7 +16,7 @@ from PIL import Image
 
 from locater.inference.segmenter import Segmenter
 from locater.io import rle
-from locater.video.writer import WRITERS
+from locater.video.writer import FORMATS
 from locater.web.segment.server import SegmentServer
 from tests.support.command_line.clips import DOG, OTHER, bad_video
 from tests.support.page_client import PageClient
@@ -76,7 +76,7 @@ def test_the_masks_on_the_page_are_the_segmenters(client: PageClient, clip: Path
 
 def test_every_format_can_be_taken_away(client: PageClient, clip: Path, segmenter: Segmenter) -> None:
     offered = [each["name"] for each in client.get("/api/page")["formats"]]
-    assert offered == list(WRITERS)
+    assert offered == list(FORMATS)
     key = client.opened(clip.read_bytes())
     assert client.ask(f"/api/clips/{key}/exports", {"format": "rle"})[0] == 422  # nothing to take yet
     client.run(key, SENTENCES)

@@ -171,14 +171,16 @@ class Clips:
 
     # ---- Segmenting --------------------------------------------------------------------------------------------------
 
-    def segment(self, clip: Clip, sentences: tuple[str, ...], corrections: tuple[Correction, ...]) -> Run:
-        """Begin to answer; what the clip was being asked is given up, what was answered is kept until then."""
-        texts = [text for text in sentences if text]
-        notices = self._segmenter.model.text.tokenize(texts).notices if texts else ()
+    def segment(self, clip: Clip, sentences: tuple[str, ...], corrections: tuple[Correction, ...], anyway: bool) -> Run:
+        """Begin to answer; what the clip was being asked is given up, what was answered is kept until then.
+
+        A noun that the network does not know is told first, and taken `anyway` when somebody insists.
+        """
+        notices = self._notices([text for text in sentences if text], anyway)
         with clip.lock:
             self.cancel(clip)
             number = clip.runs[-1].number + 1 if clip.runs else 1
-            run = Run(number, sentences, corrections, tuple(notices))
+            run = Run(number, sentences, corrections, notices)
             clip.runs = [*[old for old in clip.runs if len(old)][-1:], run]
             clip.exports.clear()
 
@@ -191,6 +193,17 @@ class Clips:
             clip.job = Job(clip.client or clip.key, work, on_cancelled=never_began)
         self._queue.submit(clip.job)
         return run
+
+    def _notices(self, texts: list[str], anyway: bool) -> tuple[str, ...]:
+        if not texts:
+            return ()
+        tokens = self._segmenter.model.text.tokenize(texts)
+        if tokens.not_understood and not anyway:
+            raise RefusedError(
+                HTTPStatus.CONFLICT,
+                f"{'; '.join(tokens.not_understood)}. Use other English words, point at it, or segment it anyway.",
+            )
+        return tokens.notices
 
     def cancel(self, clip: Clip) -> None:
         """End what the clip is being asked, if anything."""

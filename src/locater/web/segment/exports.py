@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 
 from locater.errors import LocaterError
-from locater.records import FrameResult, FrameSource
-from locater.video.writer import WRITERS, open_writers
+from locater.records import FrameMasks, FrameSource
+from locater.video.writer import FORMATS, open_writers
 from locater.web.segment.runs import Run
 
 _TITLES = {
     "overlay": "Video with the masks drawn on",
+    "overlays": "One such video a sentence",
     "png": "Palette PNGs, one a frame (DAVIS)",
+    "pngs": "Mask PNGs, a folder a sentence",
     "rle": "Run lengths in JSON (COCO)",
     "sheet": "Contact sheet",
     "matte": "Black and white matte videos",
     "alpha": "Video with transparency",
     "cutout": "Cut-out objects",
+    "images": "The clip's frames as pictures",
     "boxes": "Boxes as CSV and JSON",
     "yolo": "YOLO segmentation labels",
     "cvat": "CVAT annotations",
@@ -32,7 +35,7 @@ _TITLES = {
 
 def formats() -> list[dict[str, str]]:
     """Every format that there is, with what a person calls it."""
-    return [{"name": name, "title": _TITLES.get(name, name)} for name in WRITERS]
+    return [{"name": name, "title": _TITLES.get(name, name)} for name in FORMATS]
 
 
 @dataclass
@@ -61,7 +64,7 @@ class Export:
 def write_export(export: Export, source: FrameSource, run: Run, folder: Path, check: Callable[[], None]) -> None:
     """Make the export's file in `folder`, a zip where there are several; `check` may end it between frames."""
     track = run.track
-    if track is None or run.state is None:
+    if track is None:
         raise LocaterError("There are no masks yet; segment the clip first.")
     export.total = len(track)
     made = folder / "made"
@@ -71,8 +74,7 @@ def write_export(export: Export, source: FrameSource, run: Run, folder: Path, ch
             if frame.index >= len(track):
                 break
             masks = np.stack([track.mask(frame.index, place) for place in range(len(run.sentences))])
-            given = track.presence[frame.index], track.word_attention[frame.index]
-            writers.write(FrameResult(frame, masks, None, *given, run.state))
+            writers.write(FrameMasks(frame, masks, None, track.presence[frame.index]))
             export.done = frame.index + 1
             check()
     files = sorted(path for path in made.rglob("*") if path.is_file())

@@ -19,6 +19,7 @@ let run = null; // the last news of the current run
 let frames = { scores: [], areas: [] }; // of the current run
 let shown = { sentences: [], corrections: [] }; // the rows that the current run answers
 let isFollowing = false; // the newest mask is shown as it comes
+let insisted = null; // what was asked and not understood; asked once more, it is done anyway
 let began = null; // when the first mask came, for the speed
 const wanted = new Set(); // formats to save when they are ready
 
@@ -161,6 +162,7 @@ function onNews(news) {
     player.setRun(run.number, frames.scores.length);
     if (isFollowing) player.seek(frames.scores.length - 1);
   }
+  if (run?.number === shown.number && !isRunning()) isFollowing = false;
   if (state) {
     showAsk();
     showLines();
@@ -198,7 +200,13 @@ async function segment() {
   sentences.set(asked.rows);
   await trying(async () => {
     const { sentences: texts, corrections } = asked;
-    const { number } = await ask(`api/clips/${clip.key}/runs`, { sentences: texts, corrections });
+    const text = JSON.stringify(texts);
+    const body = { sentences: texts, corrections, anyway: text === insisted };
+    const { number } = await ask(`api/clips/${clip.key}/runs`, body).catch((error) => {
+      if (error.status === 409) insisted = text;
+      showAsk();
+      throw error;
+    });
     remember(number, asked.rows, asked);
     wanted.clear();
     isFollowing = true;
@@ -250,7 +258,8 @@ function statusText() {
 
 function showAsk() {
   const running = isRunning();
-  find("segment").textContent = run === null ? "Segment" : "Segment again";
+  const isInsisted = JSON.stringify(sentences.asked().sentences) === insisted && isNew();
+  find("segment").textContent = isInsisted ? "Segment anyway" : run === null ? "Segment" : "Segment again";
   find("segment").hidden = running;
   find("segment").disabled = !isNew() && run?.status === "done";
   find("progress").hidden = !running;
@@ -263,7 +272,6 @@ function showAsk() {
     ...(run?.notices ?? []).map((text) => Object.assign(document.createElement("li"), { textContent: text })),
   );
   if (run?.status === "failed" && run.message) alarm(run.message);
-  if (!running) isFollowing = false;
 }
 
 // ---- Over time -------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from PIL import Image
 
 from locater.errors import LocaterError
 from locater.inference.segmenter import CHUNK_FRAMES, Segmenter
-from locater.records import Correction, Frame, FrameResult, FrameSource, MaskTrack, VideoInfo, VideoState
+from locater.records import Correction, Frame, FrameResult, FrameSource, VideoInfo
+from locater.video.track import MaskTrack
 from locater.web.segment.turns import CancelledError
 
 Status = Literal["waiting", "looking", "segmenting", "done", "cancelled", "failed"]
@@ -37,7 +38,6 @@ class Run:
     track: MaskTrack | None = None
     scores: list[tuple[int, ...]] = field(default_factory=list)  # a frame: per cent, a sentence
     areas: list[tuple[int, ...]] = field(default_factory=list)  # a frame: hundredths of a per cent of it, a sentence
-    state: VideoState | None = None  # after the last frame
     _words: list[dict[str, float]] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -58,7 +58,6 @@ class Run:
         if self.track is None:
             self.track = MaskTrack(self.names, *result.masks.shape[1:])
         self.track.append(result)
-        self.state = result.state
         size = result.masks[0].size
         self.scores.append(tuple(round(100 * score) for score in scores_of(result)))
         for place, weighted in enumerate(result.word_attention):
@@ -146,7 +145,12 @@ def segment_clip(segmenter: Segmenter, source: FrameSource, run: Run, pause: Cal
     run.status = "looking"
     try:
         results: Any = segmenter.segment(
-            _Paced(source, pause), run.sentences, mode="file", corrections=run.corrections, on_global_frame=looked
+            _Paced(source, pause),
+            run.sentences,
+            mode="file",
+            anyway=True,  # what is not understood was told before the run began
+            corrections=run.corrections,
+            on_global_frame=looked,
         )
         with closing(results):
             for result in results:

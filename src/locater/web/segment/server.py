@@ -195,7 +195,8 @@ class SegmentServer(PageServer):
         clip, body = self._found(request), await read_json(request)
         sentences = read_sentences(body)
         corrections = read_corrections(body, sentences, clip.source.info)
-        run = await run_in_threadpool(self._clips.segment, clip, sentences, corrections)
+        anyway = body.get("anyway") is True
+        run = await run_in_threadpool(self._clips.segment, clip, sentences, corrections, anyway)
         return JSONResponse({"number": run.number}, HTTPStatus.ACCEPTED)
 
     async def _cancel(self, request: Request) -> Response:
