@@ -178,6 +178,8 @@ def test_playing_and_the_keyboard(browser: Any, url: str, clip: Path) -> None:
     person.page.keyboard.press("m")
     expect(person.find("#screen")).to_have_attribute("data-mask", "")
     person.page.keyboard.press("m")
+    person.find("#frame").fill("12")
+    expect(person.find("#screen")).to_have_attribute("data-mask", "1/12")
     person.find(".graph").click(position={"x": 5, "y": 20})
     expect(person.find("#clock")).to_contain_text("· 1/20")
     expect(person.find("#screen")).to_have_attribute("data-mask", "1/0")

@@ -369,9 +369,10 @@ function showPlace() {
 }
 
 find("frame").addEventListener("input", () => {
+  const place = Number(find("frame").value); // before anything shows another
   isFollowing = false;
   player.setPlaying(false);
-  player.seek(Number(find("frame").value));
+  player.seek(place);
 });
 const actions = {
   play: () => {
