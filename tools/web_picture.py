@@ -28,7 +28,7 @@ def main() -> None:
             found = re.search(r"http://\S+", serving.stdout.readline())
             if found is None:
                 raise SystemExit("The page was not served.")
-            picture = _picture(found[0], SIZES[asked.size], "dark" if asked.dark else "light")
+            picture = _picture(found[0], SIZES[asked.size], asked.dark)
         finally:
             serving.terminate()
     small = Image.open(BytesIO(picture)).convert("RGB").quantize(256, dither=Image.Dither.NONE)
@@ -36,13 +36,15 @@ def main() -> None:
     print(f"{asked.out}: {small.width} x {small.height}, {asked.out.stat().st_size // 1024} kB")
 
 
-def _picture(url: str, size: tuple[int, int], scheme: str) -> bytes:
+def _picture(url: str, size: tuple[int, int], is_dark: bool) -> bytes:
     from playwright.sync_api import sync_playwright
 
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        page = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+        page = browser.new_page(
+            viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if is_dark else "light"
+        )
         page.set_default_timeout(1000 * _MOST_SECONDS)
         page.goto(url)
         page.click("#example")

@@ -319,8 +319,9 @@ document.addEventListener("keydown", (event) => {
 });
 
 find("frame").addEventListener("input", () => {
+  const place = Number(find("frame").value); // before anything shows another
   player.setPlaying(false);
-  player.seek(Number(find("frame").value));
+  player.seek(place);
 });
 find("frame").addEventListener("pointerup", () => find("main").focus({ preventScroll: true }));
 

@@ -207,7 +207,7 @@ async function segment() {
       showAsk();
       throw error;
     });
-    remember(number, asked.rows, asked);
+    if (shown.number !== number) remember(number, asked.rows, asked); // else the news of it came first
     wanted.clear();
     isFollowing = true;
     player.setPlaying(false);
