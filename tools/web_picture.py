@@ -51,14 +51,14 @@ def _picture(url: str, size: tuple[int, int], is_dark: bool) -> bytes:
         page.wait_for_selector("#screen:not(.waiting)")
         page.click("#segment")
         page.wait_for_selector("#take:not([hidden])")
-        page.fill("#frame", "40")  # where the right mask is too large
+        page.fill("#frame", "40")  # near the end, when both cats are whole
         page.wait_for_selector("#screen[data-mask='1/40']")
         page.click("#lines li:nth-child(2) button:has-text('Correct')")
         box = page.locator("#screen").bounding_box()
         if box is None:
             raise SystemExit("The page shows no clip.")
         page.mouse.click(box["x"] + 0.71 * box["width"], box["y"] + 0.5 * box["height"])
-        page.mouse.click(box["x"] + 0.56 * box["width"], box["y"] + 0.72 * box["height"], button="right")
+        page.mouse.click(box["x"] + 0.24 * box["width"], box["y"] + 0.45 * box["height"], button="right")
         page.evaluate("scrollTo(0, 0)")
         picture: bytes = page.screenshot()
         browser.close()

@@ -6,7 +6,7 @@ W word tokens (N_w), D width, G global cells (N_g), L local cells (N_l), S the s
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -249,14 +249,15 @@ class VideoState:
     is_global_complete: bool  # True: written once from the whole video; False: written as frames arrive (live)
     expressions: tuple[str, ...]
     evidence: Tensor | None = None  # (B, D + 1) float: what was marked so far, where a network asks whether it is meant
+    looks: Tensor | None = None  # (B, 3) float: the second look's mean verdicts, and how many looks they are of
     followed: Followed | None = None  # the objects that were corrected in frames before
 
     @property
     def tensors(self) -> dict[str, Tensor]:
         """All that it holds of numbers."""
         held = {"global_cells": self.global_cells, "local_cells": self.local_cells}
-        if self.evidence is not None:
-            held["evidence"] = self.evidence
+        others = {"evidence": self.evidence, "looks": self.looks}
+        held |= {name: tensor for name, tensor in others.items() if tensor is not None}
         return held if self.followed is None else held | vars(self.followed)
 
     @property
@@ -287,6 +288,7 @@ class VideoState:
                     global_cells=held["global_cells"],
                     local_cells=held["local_cells"],
                     evidence=held.get("evidence"),
+                    looks=held.get("looks"),
                     followed=Followed(**followed) if followed else None,
                     frame_index=int(metadata["frame_index"]),
                     is_global_complete=json.loads(metadata["is_global_complete"]),
@@ -326,6 +328,13 @@ class FrameMasks:
     masks: npt.NDArray[np.bool_]  # (E, H, W)
     soft_masks: npt.NDArray[np.float32] | None  # (E, H, W) in [0, 1], when asked for
     presence: tuple[float, ...]  # an expression: mean of the top 1 % of its soft mask
+    # An expression: how likely its mask is right, 0 where nothing is marked; None where a checkpoint cannot tell.
+    score: tuple[float, ...] | None = field(default=None, kw_only=True)
+
+    @property
+    def confidence(self) -> tuple[float, ...]:
+        """An expression: the score where there is one, else the presence, which is not calibrated."""
+        return self.presence if self.score is None else self.score
 
 
 @dataclass(frozen=True)

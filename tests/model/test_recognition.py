@@ -7,8 +7,6 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from locater.config import preset
-from locater.model.build import build
 from locater.model.checkpoint import from_pretrained, save_pretrained
 from locater.model.locater import Locater
 from locater.model.recognition import COLOUR_WEIGHT, COLOURS, Recognition
@@ -17,17 +15,7 @@ from locater.model.visual.recogniser import class_names
 from locater.text.colour_names import COLOUR_WORDS
 from locater.text.table import WordTable
 from tests.support.made_words import words_of
-
-LISTED = ("the", "flamingo", "goldfish", "tench", "car", "red", "grey")
-
-
-def recognising(folder: Path) -> Locater:
-    """A small network that recognises; its table has names of few of ImageNet's classes."""
-    torch.manual_seed(0)
-    WordTable.of_vectors(LISTED, torch.randn(len(LISTED), 12)).save(folder / "words.safetensors")
-    text = {"kind": "vectors", "embedding_width": 16, "table": str(folder / "words.safetensors")}
-    visual = {"kind": "efficientnet_lite", "deep": True, "recognises": True}
-    return build(preset("tiny", {"text": text, "visual": visual}), seed=0)
+from tests.support.recognising import LISTED, recognising
 
 
 def test_at_first_it_changes_nothing() -> None:

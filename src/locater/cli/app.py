@@ -15,9 +15,9 @@ from locater.cli.explain import explain
 from locater.cli.live import live
 from locater.cli.process.stopping import INTERRUPTED, stopped
 from locater.cli.segment import demo, segment
+from locater.cli.serving.web import web
 from locater.cli.terminal import one_line
-from locater.cli.train import ablate, train
-from locater.cli.web import web
+from locater.cli.train import ablate, second_look, train
 from locater.errors import LocaterError
 
 app = typer.Typer(
@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 for command in (
     *(segment, live, explain, demo, info, presets, init, average, export),
-    *(train, evaluate, score, ablate, bench, web),
+    *(train, evaluate, score, ablate, second_look, bench, web),
 ):
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):

@@ -21,6 +21,9 @@ SentenceOption = Annotated[
     list[str], typer.Option(help="A sentence too: for one that is also the name of a file that is there.")
 ]
 SplitOption = Annotated[str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")]
+ThresholdOption = Annotated[
+    float | None, typer.Option(help="Leave masks empty whose score, from 0 to 1, is below this.")
+]
 VideosOption = Annotated[Path | None, typer.Option(help="A file that lists the videos that count, one per line.")]
 
 ClickOption = Annotated[

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from locater.cli.corrections import read_corrections, sentences_for
+from locater.cli.findings import Findings
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
 from locater.cli.options import (
     AnywayOption,
@@ -18,6 +19,7 @@ from locater.cli.options import (
     MaskOption,
     PrecisionOption,
     SentenceOption,
+    ThresholdOption,
 )
 from locater.cli.terminal import plain_warnings, progress_display, say_failure
 from locater.cli.videos import Job, place_results, read_words
@@ -58,6 +60,7 @@ def segment(
     precision: PrecisionOption = "float32",
     live: LiveOption = False,
     anyway: AnywayOption = False,
+    threshold: ThresholdOption = None,
     click: ClickOption = None,
     box: BoxOption = None,
     mask: MaskOption = None,
@@ -70,7 +73,7 @@ def segment(
     sentences = sentences_for(asked, corrections)
 
     def write(segmenter: "Segmenter", source: "FrameSource", folder: Path) -> int:
-        return _write_results(segmenter, source, sentences, formats, folder, live, anyway, corrections)
+        return _write_results(segmenter, source, sentences, formats, folder, live, anyway, threshold, corrections)
 
     def open_network() -> "Segmenter":
         segmenter = open_segmenter(checkpoint, device, precision)
@@ -189,6 +192,7 @@ def _write_results(
     folder: Path,
     live: bool,
     anyway: bool,
+    threshold: float | None = None,
     corrections: "Sequence[Correction]" = (),
     on_result: "Callable[[FrameResult], None] | None" = None,
 ) -> int:
@@ -196,6 +200,7 @@ def _write_results(
     from locater.video.writer import open_writers
 
     names = [text or f"clicked {place}" for place, text in enumerate(expressions, start=1)]
+    findings = Findings(names)
     with progress_display("frames/s") as progress, open_writers(formats, folder, source.info, names) as writers:
         counts = _FrameCounts(progress, source, segmenter.model.config.memory.interval, live)
         results = segmenter.segment(
@@ -204,15 +209,20 @@ def _write_results(
             soft="png" in formats and len(expressions) > 1,
             mode="live" if live else "file",
             anyway=anyway,
+            threshold=threshold,
             on_global_frame=counts.looked_at,
             corrections=corrections,
         )
         for result in results:
             writers.write(result)
+            findings.take(result)
             if on_result is not None:
                 on_result(result)
             counts.segmented()
-        return counts.finished()
+        frames = counts.finished()
+    for sentence in findings.sentences():
+        typer.echo(sentence)
+    return frames
 
 
 class _FrameCounts:

@@ -1,4 +1,4 @@
-"""The commands that train: `locater train`, `locater ablate`."""
+"""The commands that train: `locater train`, `locater ablate`, `locater second-look`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from locater.cli.opening import DATA
+from locater.cli.options import CheckpointArgument
 from locater.cli.terminal import progress_display
 
 
@@ -87,3 +88,32 @@ def ablate(
         table, preset, data, out, seeds, changes, side_by_side, workers, start, split, Amount(count, limit)
     )
     typer.echo(write_table(table, run_table(asked), out))
+
+
+def second_look(
+    checkpoint: CheckpointArgument,
+    pack: Annotated[Path, typer.Option(help="A pack of the composed world, whose named things are learned.")],
+    answers: Annotated[Path, typer.Option(help="Folder of `locater evaluate` on --data, with the checkpoint alone.")],
+    data: Annotated[str, typer.Option(metavar="NAME[:ROOT]", help="What it was evaluated on, as coco-val:ROOT.")],
+    out: Annotated[Path, typer.Option(help="The file; in a checkpoint's folder it is called second_look.safetensors.")],
+    photographs: Annotated[
+        Path | None, typer.Option(help="A folder of photographs of single things, named as n02084071_dog.jpg.")
+    ] = None,
+) -> None:
+    """Train what tells whether a mask shows what was said, and how likely it is right."""
+    from locater.datasets.catalog import find_source
+    from locater.training.second_look.command import SecondLookRequest, make_second_look
+
+    with progress_display("crops/s") as progress:
+        task = progress.add_task("looking at named things")
+        made = make_second_look(
+            SecondLookRequest(checkpoint, pack, photographs, answers, find_source(data).open(), out),
+            listen=lambda count: progress.update(task, completed=count),
+        )
+    for each in made.calibration.bins:
+        typer.echo(f"score {each.confidence:.2f}  right {each.right:.2f}  of {each.count}")
+    found = made.calibration
+    typer.echo(
+        f"Expected calibration error {found.error:.3f} on {found.count} masks, scored by weights of other videos"
+    )
+    typer.echo(f"{made.crops} crops, {made.words} words: {out}")

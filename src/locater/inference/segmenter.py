@@ -18,9 +18,11 @@ from locater.inference.async_results import AsyncResults
 from locater.inference.chunks import Chunks, Plan
 from locater.inference.corrected_video import CorrectedVideo
 from locater.inference.correction_checks import checked_corrections
+from locater.inference.judging import Judge
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
+from locater.model.second_look import SecondLook
 from locater.records import Correction, Frame, FrameResult, FrameSource, Pixels, VideoState, Words
 from locater.video.reader import open_source
 from locater.video.track import MaskTrack
@@ -47,11 +49,16 @@ class Segmenter:
     """
 
     def __init__(
-        self, model: Locater, device: str | torch.device | None = None, precision: Precision = "float32"
+        self,
+        model: Locater,
+        device: str | torch.device | None = None,
+        precision: Precision = "float32",
+        second_look: SecondLook | None = None,
     ) -> None:
         self.device = find_device(None if device is None else str(device))
         self.precision = find_precision(precision, self.device)
         self.model = model.to(self.device).eval()
+        self.second_look = second_look
         self.chunks = Chunks(cast_model(self.model, dtype_of(self.precision)), is_replayed=self.device.type == "cuda")
 
     @classmethod
@@ -59,11 +66,12 @@ class Segmenter:
         cls, name_or_path: str | Path, device: str | torch.device | None = None, precision: Precision = "float32"
     ) -> Self:
         """A segmenter around a checkpoint: a folder, a shipped name, or a hub name."""
-        return cls(checkpoint.from_pretrained(name_or_path), device, precision)
+        folder = checkpoint.find_checkpoint(name_or_path)
+        return cls(checkpoint.from_pretrained(folder), device, precision, checkpoint.load_second_look(folder))
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write the network as a checkpoint folder."""
-        checkpoint.save_pretrained(self.model, folder)
+        """Write the network, and its second look, as a checkpoint folder."""
+        checkpoint.save_pretrained(self.model, folder, second_look=self.second_look)
 
     def segment(
         self,
@@ -72,6 +80,7 @@ class Segmenter:
         *,
         soft: bool = False,
         mode: Mode = "auto",
+        threshold: float | None = None,
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
         anyway: bool = False,
@@ -83,7 +92,8 @@ class Segmenter:
 
         `mode` `auto` is `live` for a stream that can be read only once, else `file`. `live` takes one frame a chunk
         unless told otherwise, so that nothing waits. `frames_per_second` dates frames that carry no time of their own
-        (images, arrays). A sentence with a noun that the network does not know is refused, unless `anyway`: what is
+        (images, arrays). Masks whose score is below `threshold` are left empty, where the checkpoint has a second
+        look. A sentence with a noun that the network does not know is refused, unless `anyway`: what is
         left of it may mean something else. `state`, from an earlier result, continues an interrupted video: a file is
         given whole again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit
         for bit (up to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which
@@ -101,7 +111,11 @@ class Segmenter:
         words = self.read_words(texts, anyway, corrected)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
-        return self._results(frames, words, state, chunk, is_live, soft, on_global_frame, told)
+        judge = self._judge(threshold)
+        results = self._results(frames, words, state, chunk, is_live, soft, on_global_frame, told)
+        if judge is None:
+            return results
+        return judge.over(results, None if state is None else state.looks, unjudged=frozenset(corrected))
 
     def track(
         self,
@@ -109,6 +123,7 @@ class Segmenter:
         expressions: str | Sequence[str],
         *,
         mode: Mode = "auto",
+        threshold: float | None = None,
         chunk_frames: int | None = None,
         frames_per_second: float | None = None,
         anyway: bool = False,
@@ -119,13 +134,29 @@ class Segmenter:
         frames = open_source(source, frames_per_second)
         track: MaskTrack | None = None
         for result in self.segment(
-            frames, texts, mode=mode, chunk_frames=chunk_frames, anyway=anyway, corrections=corrections
+            frames,
+            texts,
+            mode=mode,
+            threshold=threshold,
+            chunk_frames=chunk_frames,
+            anyway=anyway,
+            corrections=corrections,
         ):
             track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
         if track is None:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
+
+    def _judge(self, threshold: float | None) -> Judge | None:
+        """What scores the results; None where the checkpoint has no second look."""
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise LocaterError(f"The threshold is {threshold}; it must lie between 0 and 1.")
+        if self.second_look is None:
+            if threshold is not None:
+                raise LocaterError("This checkpoint has no calibrated score to compare with a threshold; leave it out.")
+            return None
+        return Judge(self.chunks.model, self.second_look, threshold or 0.0)
 
     def read_words(self, texts: tuple[str, ...], anyway: bool, corrected: Collection[int] = ()) -> Words:
         """The sentences, encoded; what is unknown is warned of, and an unknown noun is an error unless `anyway`.

@@ -12,10 +12,12 @@ from torch import Tensor
 from locater.compute.int8 import dequantize_int8, quantize_int8
 from locater.config import HuggingFaceConfig, LSTMConfig, ModelConfig, VectorsConfig, parse_config
 from locater.errors import LocaterError
+from locater.io.atomic import atomic_path
 from locater.io.results_folder import check_results_folder, results_folder
 from locater.io.text_files import read_json
 from locater.model.build import assemble, empty_text
 from locater.model.locater import Locater
+from locater.model.second_look import SecondLook
 from locater.model.text import HuggingFaceEncoder
 from locater.model.word_embedding import rows_in_table
 from locater.presets import preset_names
@@ -29,6 +31,7 @@ _FIRST_WORD = Vocabulary.UNKNOWN + 1
 _OLD_MEMORY_SETTINGS = {"digest": "read_mlp", "doings": "motion_targets"}
 _OLD_TENSORS = {"memory.digest.": "memory.read_mlp.", "doings.": "motion_targets."}
 CONFIG, WEIGHTS, CARD, TEXT_ENCODER = "config.json", "model.safetensors", "README.md", "text_encoder"
+SECOND_LOOK = "second_look.safetensors"  # not every checkpoint has one
 _CHECKPOINT = (CONFIG, WEIGHTS)  # a folder that holds both is one
 
 
@@ -42,8 +45,14 @@ def from_pretrained(name_or_path: str | Path) -> Locater:
     return model.eval()
 
 
-def save_pretrained(model: Locater, folder: str | Path, card: str | None = None, half: bool = False) -> None:
-    """Write `model` as a checkpoint folder, whole or not at all.
+def save_pretrained(
+    model: Locater,
+    folder: str | Path,
+    card: str | None = None,
+    half: bool = False,
+    second_look: SecondLook | None = None,
+) -> None:
+    """Write `model`, and its second look if it has one, as a checkpoint folder, whole or not at all.
 
     `half` stores fp16, as shipped weights are, and of a refiner the matrices and kernels in int8: it has as many
     weights as all the rest, and its masks hardly feel it (docs/default.md). An earlier checkpoint is replaced; a
@@ -57,6 +66,8 @@ def save_pretrained(model: Locater, folder: str | Path, card: str | None = None,
             is_int8 = half and name.startswith("refiner.") and tensor.ndim > 1
             tensors |= quantize_int8(name, tensor) if is_int8 else {name: _stored(tensor, half)}
         save_file(tensors, partial / WEIGHTS, metadata={"format": "pt"})
+        if second_look is not None:
+            save_second_look(second_look, partial / SECOND_LOOK)
         (partial / CARD).write_text(card if card is not None else default_card(model), encoding="utf-8")
         if isinstance(model.text, HuggingFaceEncoder):
             model.text.model.config.save_pretrained(partial / TEXT_ENCODER)
@@ -138,6 +149,29 @@ def _tensors_for(model: Locater, folder: Path) -> dict[str, Tensor]:
         if _LETTERS in tensors:
             tensors[_PLACES_OF_WORDS] = rows_in_table(unpack_words(tensors[_LETTERS]), words)
     return tensors
+
+
+def load_second_look(folder: Path) -> SecondLook | None:
+    """The second look of a checkpoint; None where it has none."""
+    path = folder / SECOND_LOOK
+    if not path.exists():
+        return None
+    tensors = _tensors(path)
+    try:
+        width, channels = tensors["from_crop.weight"].shape
+        familiar, meaning_width = tensors["familiar"].shape
+    except (KeyError, ValueError):
+        raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.") from None
+    look = SecondLook(channels, meaning_width, width, familiar)
+    _fill(look, tensors, path)
+    return look.float().eval()
+
+
+def save_second_look(look: SecondLook, path: Path) -> None:
+    """Write it in fp16, whole or not at all."""
+    with atomic_path(path) as partial:
+        tensors = {name: _stored(tensor, half=True) for name, tensor in look.state_dict().items()}
+        save_file(tensors, partial, metadata={"format": "pt"})
 
 
 def load_strictly(model: torch.nn.Module, path: Path) -> None:
@@ -228,6 +262,6 @@ def _from_hub(name: str) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(name, allow_patterns=[CONFIG, WEIGHTS, CARD, f"{TEXT_ENCODER}/*"]))
+        return Path(snapshot_download(name, allow_patterns=[CONFIG, WEIGHTS, SECOND_LOOK, CARD, f"{TEXT_ENCODER}/*"]))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError):
         raise LocaterError(f"'{name}' is no local folder and cannot be had from the hub; check the name.") from None

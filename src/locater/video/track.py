@@ -41,6 +41,7 @@ class MaskTrack:
         self.info = info or VideoInfo("frames", width, height)
         self.timestamps: list[float] = []
         self.presence: list[tuple[float, ...]] = []
+        self.scores: list[tuple[float, ...] | None] = []  # None where the checkpoint cannot tell
         self.word_attention: list[tuple[tuple[tuple[str, float], ...], ...]] = []
         self.names: list[str | None] = []  # pictures' own file names
         self._runs: list[tuple[bytes, ...]] = []
@@ -53,6 +54,7 @@ class MaskTrack:
             raise ValueError(f"masks of shape {result.masks.shape} in a track of {expected}")
         self.timestamps.append(result.frame.timestamp)
         self.presence.append(result.presence)
+        self.scores.append(result.score)
         self.word_attention.append(result.word_attention)
         self.names.append(result.frame.name)
         self._runs.append(tuple(rle.encode(mask) for mask in result.masks))
@@ -132,11 +134,12 @@ class MaskTrack:
             ) from None
         place = self._place(frame)
         masks = self._all_masks(place)
+        confidence = self.scores[place] or self.presence[place]
         kept = np.flatnonzero(masks.any(axis=(1, 2)))
         return supervision.Detections(
             xyxy=supervision.mask_to_xyxy(masks[kept]).astype(np.float32).reshape(-1, 4),
             mask=masks[kept],
-            confidence=np.array([self.presence[place][number] for number in kept], dtype=np.float32),
+            confidence=np.array([confidence[number] for number in kept], dtype=np.float32),
             class_id=kept,
             data={"class_name": np.array([self.expressions[number] for number in kept], dtype=np.str_)},
         )
@@ -157,7 +160,8 @@ class MaskTrack:
             open_writers(wanted, partial, self.info, self.expressions) as writers,
         ):
             for place, frame in enumerate(frames):
-                writers.write(FrameMasks(frame, self._all_masks(place), None, self.presence[place]))
+                masks, presence = self._all_masks(place), self.presence[place]
+                writers.write(FrameMasks(frame, masks, None, presence, score=self.scores[place]))
 
     def _source(self, given: object) -> FrameSource:
         if given is None and self.info.path is None:

@@ -80,7 +80,7 @@ def _take_frame(tallies: Sequence["_Tally"], result: FrameResult, competes: bool
             for other, other_truth in zip(tallies, others, strict=False)
         }
         counts = against[tally.name] if competes else compare(predicted, truth)
-        tally.take_score(index, counts, result.presence[number], truth, against)
+        tally.take_score(index, counts, result.confidence[number], truth, against)
 
 
 def _at_size(soft: SoftMasks, size: tuple[int, int], competes: bool) -> Masks:

@@ -16,7 +16,7 @@ from locater.evaluation.run.processes import Place
 from locater.evaluation.run.runner import Listener, answer_share, chosen, claim, gather
 from locater.inference.segmenter import Segmenter
 from locater.io.atomic import atomic_entries
-from locater.model.checkpoint import WEIGHTS, find_checkpoint
+from locater.model.checkpoint import SECOND_LOOK, WEIGHTS, find_checkpoint
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,11 @@ def evaluate(request: EvaluateRequest, segmenter: Segmenter, place: Place, liste
 
 def _identity(request: EvaluateRequest, segmenter: Segmenter, dataset_name: str) -> dict[str, str | bool | None]:
     """What must not change between the parts of one run; how many questions and processes may."""
-    weights = find_checkpoint(request.checkpoint) / WEIGHTS
-    try:
-        with weights.open("rb") as file:
-            fingerprint = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise LocaterError(f"{weights} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+    folder = find_checkpoint(request.checkpoint)
+    look = folder / SECOND_LOOK
     return {
-        "weights": fingerprint,
+        "weights": _fingerprint(folder / WEIGHTS),
+        "second_look": _fingerprint(look) if look.exists() else None,
         "dataset": dataset_name,
         "root": str(request.data.root.resolve()) if request.data.root else None,
         "precision": segmenter.precision,
@@ -101,3 +98,11 @@ def _identity(request: EvaluateRequest, segmenter: Segmenter, dataset_name: str)
         "submission": request.submission is not None,
         "live": request.is_live or None,  # None as in runs that knew no other way
     }
+
+
+def _fingerprint(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise LocaterError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None

@@ -196,6 +196,15 @@ class EfficientNetLite(VisualEncoder):
             meanings=None if self.recogniser is None else self._meanings(features, frames, grid),
         )
 
+    def look(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
+        """What whole pictures (N, 3, S, S) show: the classifier's features (N, C), its answers as meanings (N, E)."""
+        assert self.recogniser is not None
+        pixels = self.normalise(pictures.unsqueeze(1)).squeeze(1)
+        features = self.stem(pixels.contiguous(memory_format=_fast_format(pixels)))
+        for stage in self.stages:
+            features = stage(features)
+        return self.recogniser.look(features)
+
     def _meanings(self, deep: Tensor, frames: Tensor, grid: tuple[int, int]) -> Tensor:
         assert self.recogniser is not None
         taken_for = rearrange(doubled(self.recogniser(deep), grid), "n e r c -> n (r c) e")

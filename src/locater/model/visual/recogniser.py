@@ -38,6 +38,11 @@ class Recogniser(nn.Module):
         meanings: Tensor = self.meanings(scores.softmax(-1))
         return meanings.permute(0, 3, 1, 2)
 
+    def look(self, deep: Tensor) -> tuple[Tensor, Tensor]:
+        """Of whole pictures, deepest features (N, C, r, c): what the classifier reads, and its answers as meanings."""
+        seen = self.widen(deep).mean((-2, -1))
+        return seen, self.meanings(self.classifier(seen).softmax(-1))
+
 
 def class_names() -> list[str]:
     """The names of ImageNet's classes, in the order in which every classifier has them."""

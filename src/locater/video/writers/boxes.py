@@ -33,7 +33,7 @@ class BoxesWriter(Writer):
         """Add the next frame's boxes."""
         self._frame_count += 1
         frame, name = marked.frame, self._names.of(marked.frame)
-        for number, (mask, score) in enumerate(zip(marked.masks, marked.presence, strict=True), start=1):
+        for number, (mask, score) in enumerate(zip(marked.masks, marked.confidence, strict=True), start=1):
             if not mask.any():
                 continue
             sentence = self.output.expressions[number - 1]

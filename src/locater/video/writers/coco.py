@@ -36,7 +36,7 @@ class CocoWriter(Writer):
         """Add the next frame's image, and an annotation for each mask that is not empty."""
         self._images.write(_item(self._image(marked), self._image_count))
         self._image_count += 1
-        for number, (mask, presence) in enumerate(zip(marked.masks, marked.presence, strict=True), start=1):
+        for number, (mask, score) in enumerate(zip(marked.masks, marked.confidence, strict=True), start=1):
             if mask.any():
                 annotation = {
                     "id": self._annotation_count + 1,  # pycocotools' evaluation takes 0 for "no match"
@@ -46,7 +46,7 @@ class CocoWriter(Writer):
                     "area": int(mask.sum()),
                     "bbox": bounding_box(mask),
                     "iscrowd": 0,
-                    "score": presence,
+                    "score": score,
                 }
                 self._file.write(_item(annotation, self._annotation_count))
                 self._annotation_count += 1
@@ -84,15 +84,15 @@ class CocoVideoWriter(Writer):
         self._names = FrameNames()
         self._count = 0
         self._size = (self.output.info.height or 0, self.output.info.width or 0)
-        self._presence = [0.0] * len(self.output.expressions)
+        self._scores = [0.0] * len(self.output.expressions)
 
     def write(self, marked: FrameMasks) -> None:
         """Keep the next frame's masks."""
         self._size = (marked.masks.shape[1], marked.masks.shape[2])
         self._file_names.write(_item(f"{IMAGES}/{self._names.of(marked.frame)}.jpg", self._count))
         self._count += 1
-        for number, (mask, presence) in enumerate(zip(marked.masks, marked.presence, strict=True)):
-            self._presence[number] += presence
+        for number, (mask, score) in enumerate(zip(marked.masks, marked.confidence, strict=True)):
+            self._scores[number] += score
             row = [_runs(mask), bounding_box(mask), int(mask.sum())] if mask.any() else [None, None, None]
             self._frames.write(json.dumps([number, *row]) + "\n")
 
@@ -118,7 +118,7 @@ class CocoVideoWriter(Writer):
             "height": height,
             "length": self._count,
             "iscrowd": 0,
-            "score": self._presence[number] / max(1, self._count),
+            "score": self._scores[number] / max(1, self._count),
         }
         self._file.write(("," if number else "") + "\n" + json.dumps(about)[:-1])
         for column, name in enumerate(("segmentations", "bboxes", "areas"), start=1):

@@ -41,13 +41,15 @@ class LabelStudioWriter(Writer):
         name = self._names.of(marked.frame)
         results = [
             self._result(number, mask, score, f"{name}_{number + 1}")
-            for number, (mask, score) in enumerate(zip(marked.masks, marked.presence, strict=True))
+            for number, (mask, score) in enumerate(zip(marked.masks, marked.confidence, strict=True))
             if mask.any()
         ]
         task = {
             # Relative to LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT, which is to be this folder.
             "data": {"image": f"/data/local-files/?d={IMAGES}/{quote(name)}.jpg", "frame": marked.frame.index},
-            "predictions": [{"model_version": "locater", "score": max(marked.presence, default=0), "result": results}],
+            "predictions": [
+                {"model_version": "locater", "score": max(marked.confidence, default=0), "result": results}
+            ],
         }
         self._file.write(("," if self._count else "") + "\n" + json.dumps(task))
         self._count += 1

@@ -74,7 +74,8 @@ def write_export(export: Export, source: FrameSource, run: Run, folder: Path, ch
             if frame.index >= len(track):
                 break
             masks = np.stack([track.mask(frame.index, place) for place in range(len(run.sentences))])
-            writers.write(FrameMasks(frame, masks, None, track.presence[frame.index]))
+            known = track.presence[frame.index], track.scores[frame.index]
+            writers.write(FrameMasks(frame, masks, None, known[0], score=known[1]))
             export.done = frame.index + 1
             check()
     files = sorted(path for path in made.rglob("*") if path.is_file())

@@ -21,7 +21,7 @@ _MASK_SIDE = 960  # pixels; as large as the pictures that the page shows
 
 def scores_of(result: FrameResult) -> Sequence[float]:
     """How sure a result is of each sentence, in [0, 1]: the one place where the page learns it."""
-    return result.presence
+    return result.confidence
 
 
 @dataclass

@@ -1,0 +1,156 @@
+"""Every result with a score to trust: masks are looked at again, and what is hardly believed is not marked."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from locater.model.locater import Locater
+from locater.model.second_look import WELL_KNOWN, SecondLook
+from locater.model.visual.efficientnet import EfficientNetLite
+from locater.model.word_embedding import PretrainedEmbedding
+from locater.records import FrameResult, Mask, Pixels
+from locater.text.head_noun import carriers, head_noun
+from locater.text.words import split_words
+from locater.video.square_crop import core_box, square_crop
+
+SIDE = 224  # pixels of a crop
+EVERY = 16  # frames between looks, once a video has been seen for a while; before it twice as many each time
+LONGEST_MEAN = 16.0  # looks that the verdict remembers
+LEAST_PIXELS = 30  # of a mask that can be looked at
+# Verdicts below which a mask is not believed to show what is said, chosen on the development videos (docs/results.md):
+# of a noun that was trained often, of any other, and of what the thing is said to be on ("a man on a horse").
+DOUBTED, DOUBTED_IF_STRANGE, CARRIER_DOUBTED = -3.0, -5.0, -4.0
+
+
+@dataclass(frozen=True)
+class Said:
+    """What each of the sentences names, as directions among words; zeros where the network has no word for it."""
+
+    nouns: Tensor  # (E, d)
+    familiarity: Tensor  # (E,)
+    carriers: Tensor  # (C, d): well-trained nouns of what things are said to be on
+    carried: tuple[int, ...]  # by carrier: the sentence
+
+    @classmethod
+    def of(cls, model: Locater, second_look: SecondLook, expressions: Sequence[str]) -> "Said":
+        """What the sentences name."""
+        nouns = meanings_of(model, [named_in(text) for text in expressions])
+        named = [(row, name) for row, text in enumerate(expressions) for name in _carriers_in(text)]
+        carriers = meanings_of(model, [name for _, name in named]) if named else nouns[:0]
+        known = (second_look.familiarity(carriers) > WELL_KNOWN).tolist()
+        return cls(
+            nouns,
+            second_look.familiarity(nouns),
+            carriers[known],
+            tuple(row for (row, _), is_known in zip(named, known, strict=True) if is_known),
+        )
+
+
+class Judge:
+    """Scores results as they come. Its memory is three numbers per expression in the video's state."""
+
+    def __init__(self, model: Locater, second_look: SecondLook, threshold: float) -> None:
+        self.model = model
+        self.second_look = second_look
+        self.threshold = threshold
+
+    def over(
+        self, results: Iterable[FrameResult], looks: Tensor | None, unjudged: frozenset[int] = frozenset()
+    ) -> Iterator[FrameResult]:
+        """`results` with scores; what is not believed, or has a score below the threshold, is not marked.
+
+        `looks` (E, 3) is what an earlier state held: the mean verdicts on the noun and on what the thing is on, and how
+        many looks they are of. Expressions that a person put right are `unjudged`.
+        """
+        said: Said | None = None
+        for result in results:
+            if said is None:
+                said = Said.of(self.model, self.second_look, result.state.expressions)
+            looks = self._looked(result, said, torch.zeros(len(said.nouns), 3) if looks is None else looks)
+            yield self._scored(result, said, looks, unjudged)
+
+    def _looked(self, result: FrameResult, said: Said, looks: Tensor) -> Tensor:
+        """`looks` with this frame's, where it is time for one."""
+        is_time = _is_time(result.frame.index)
+        chosen = [
+            row
+            for row, mask in enumerate(result.masks)
+            if (is_time or not looks[row, 2]) and np.count_nonzero(mask) >= LEAST_PIXELS
+        ]
+        if not chosen:
+            return looks
+        seen, taken_for = look_at(self.model, [crop_of(result.frame.pixels, result.masks[row]) for row in chosen])
+        with torch.inference_mode():
+            on_nouns = self.second_look(seen, taken_for, said.nouns[chosen]).diagonal()
+            on_carriers = self.second_look(seen, taken_for, said.carriers)
+        verdicts = torch.zeros(len(chosen), 2)
+        for place, row in enumerate(chosen):
+            of_row = [on_carriers[place, carrier] for carrier, owner in enumerate(said.carried) if owner == row]
+            verdicts[place, 0] = on_nouns[place] if said.nouns[row].any() else 0.0
+            verdicts[place, 1] = min(of_row, default=0.0)
+        after = looks.clone()
+        count = (looks[chosen, 2:] + 1).clamp(max=LONGEST_MEAN)
+        after[chosen, :2] += (verdicts - looks[chosen, :2]) / count
+        after[chosen, 2:] = count
+        return after
+
+    def _scored(self, result: FrameResult, said: Said, looks: Tensor, unjudged: frozenset[int]) -> FrameResult:
+        is_known = said.nouns.any(-1)
+        with torch.inference_mode():
+            likely = self.second_look.score(looks[:, 0], said.familiarity * is_known, torch.tensor(result.presence))
+        least = torch.where(said.familiarity > WELL_KNOWN, DOUBTED, DOUBTED_IF_STRANGE)
+        is_believed = (looks[:, 0] >= least) & (looks[:, 1] >= CARRIER_DOUBTED)
+        scores = []
+        for row, mask in enumerate(result.masks):
+            is_marked = bool(mask.any()) and (row in unjudged or bool(is_believed[row]))
+            scores.append(0.0 if not is_marked else 1.0 if row in unjudged else float(likely[row]))
+        is_kept = np.array([score > 0 and score >= self.threshold for score in scores])[:, None, None]
+        return replace(
+            result,
+            score=tuple(scores),
+            masks=result.masks & is_kept,
+            soft_masks=None if result.soft_masks is None else result.soft_masks * is_kept,
+            state=replace(result.state, looks=looks),
+        )
+
+
+def named_in(text: str) -> str:
+    """The words of a sentence that name the thing."""
+    words = split_words(text)
+    return " ".join(words[place] for place in head_noun(words))
+
+
+def meanings_of(model: Locater, names: Sequence[str]) -> Tensor:
+    """What names mean (N, d), on the CPU; zeros for those that the network has no word for."""
+    embedding = model.text.embedding
+    assert isinstance(embedding, PretrainedEmbedding)
+    rows = [embedding.meaning(name) if name else embedding.middle * 0 for name in names]
+    return torch.stack(rows).float().cpu()
+
+
+def crop_of(pixels: Pixels, mask: Mask) -> Pixels:
+    """The crop of a frame around its mask, as a second look sees it."""
+    return square_crop(pixels, core_box(mask), SIDE)
+
+
+def look_at(model: Locater, crops: Sequence[Pixels]) -> tuple[Tensor, Tensor]:
+    """What the encoder sees in crops (N, C), and what it takes them for (N, E), both float on the CPU."""
+    assert isinstance(model.visual, EfficientNetLite)
+    device = model.memory.local_start.device
+    pictures = torch.from_numpy(np.stack(crops)).permute(0, 3, 1, 2).to(device).float() / 255
+    with torch.inference_mode():
+        seen, taken_for = model.visual.look(pictures)
+    return seen.float().cpu(), taken_for.float().cpu()
+
+
+def _carriers_in(text: str) -> list[str]:
+    words = split_words(text)
+    return [" ".join(words[place] for place in places) for places in carriers(words)]
+
+
+def _is_time(frame: int) -> bool:
+    """Whether a frame is looked at: 0, 1, 2, 4, 8, then every 16th."""
+    return frame % EVERY == 0 or (frame < EVERY and frame & (frame - 1) == 0)

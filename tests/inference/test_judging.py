@@ -1,0 +1,118 @@
+"""Scores of results, and masks that are not believed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from locater.errors import LocaterError
+from locater.inference import judging
+from locater.inference.judging import Judge
+from locater.inference.segmenter import Segmenter
+from locater.model.checkpoint import load_second_look, save_pretrained
+from locater.model.locater import Locater
+from locater.records import FrameResult, Pixels, VideoState
+from tests.support.making_videos import moving_masks, result
+from tests.support.recognising import believing, recognising
+
+SENTENCES = ("the red car", "the flamingo on the car", "the wug")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Locater:
+    return recognising(tmp_path_factory.mktemp("words")).eval()
+
+
+def marked(index: int) -> FrameResult:
+    made = result(index, moving_masks(index, count=3))
+    return replace(made, state=replace(made.state, expressions=SENTENCES))
+
+
+def test_what_is_not_believed_is_not_marked_and_what_is_unknown_is_left_alone(model: Locater) -> None:
+    judge = Judge(model, believing(model, ["car", "flamingo"], "car", 3.0), threshold=0.4)
+    (judged,) = judge.over([marked(0)], None)
+    assert judged.score is not None
+    assert judged.score[0] == pytest.approx(1 / (1 + np.exp(-3.0)), abs=0.01)
+    assert judged.score[1] == pytest.approx(1 / (1 + np.exp(3.0)), abs=0.01)
+    assert judged.score[2] == pytest.approx(0.5)  # no word for it: no look, and here sureness weighs nothing
+    assert [bool(mask.any()) for mask in judged.masks] == [True, False, True]
+    assert np.array_equal(judged.masks[0], marked(0).masks[0])
+    (all_kept,) = Judge(model, judge.second_look, threshold=0.0).over([marked(0)], None)
+    assert np.array_equal(all_kept.masks, marked(0).masks) and all_kept.score == judged.score
+
+
+def test_what_a_person_put_right_is_believed(model: Locater) -> None:
+    judge = Judge(model, believing(model, ["car"], "car", 3.0), threshold=0.4)
+    (judged,) = judge.over([marked(0)], None, unjudged=frozenset({1}))
+    assert judged.score is not None and judged.score[1] == 1.0 and judged.masks[1].any()
+
+
+def test_nothing_marked_has_the_score_0(model: Locater) -> None:
+    judge = Judge(model, believing(model, ["car"], "car", 3.0), threshold=0.4)
+    empty = marked(0)
+    (judged,) = judge.over([replace(empty, masks=np.zeros_like(empty.masks))], None)
+    assert judged.score == (0.0, 0.0, 0.0)
+
+
+def test_looks_become_rarer_and_begin_when_something_is_marked(model: Locater, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    at = -1
+
+    def counting(*_: object) -> Pixels:
+        looked.append(at)
+        return np.zeros((32, 32, 3), np.uint8)
+
+    monkeypatch.setattr(judging, "crop_of", counting)
+    judge = Judge(model, believing(model, ["car"], "car", 3.0), threshold=0.0)
+    looks = None
+    for at in range(40):
+        each = marked(at)
+        masks = each.masks.copy()
+        masks[1:] = False
+        masks[0] &= at >= 3  # it appears in frame 3
+        (judged,) = judge.over([replace(each, masks=masks)], looks)
+        looks = judged.state.looks
+    assert looked == [3, 4, 8, 16, 32]
+    assert looks is not None and looks[0, 2] == 5 and looks[1, 2] == 0
+
+
+def test_a_video_that_goes_on_has_the_same_scores(model: Locater, tmp_path: Path) -> None:
+    look = believing(model, ["car", "flamingo"], "car", 3.0)
+    segmenter = Segmenter(model, "cpu", second_look=look)
+    generator = np.random.default_rng(0)
+    frames = list(generator.integers(0, 256, (11, 40, 48, 3), dtype=np.uint8))
+    whole = list(segmenter.segment(frames, list(SENTENCES[:2]), threshold=0.2))
+    assert whole[-1].state.looks is not None
+    for result_ in whole:
+        if result_.frame.index == 5:
+            result_.state.save(tmp_path / "state.safetensors")
+    rest = list(
+        segmenter.segment(
+            frames, list(SENTENCES[:2]), threshold=0.2, state=VideoState.load(tmp_path / "state.safetensors")
+        )
+    )
+    assert [each.score for each in rest] == [each.score for each in whole[6:]]
+    assert all(np.array_equal(a.masks, b.masks) for a, b in zip(rest, whole[6:], strict=True))
+
+
+def test_it_travels_with_its_checkpoint(model: Locater, tmp_path: Path) -> None:
+    look = believing(model, ["car"], "car", 3.0)
+    save_pretrained(model, tmp_path / "with", second_look=look)
+    save_pretrained(model, tmp_path / "without")
+    again = Segmenter.from_pretrained(tmp_path / "with", "cpu")
+    assert again.second_look is not None
+    for name, tensor in look.state_dict().items():
+        assert torch.equal(again.second_look.state_dict()[name], tensor.half().float()), name
+    frames = [np.zeros((32, 32, 3), np.uint8)]
+    plain = Segmenter.from_pretrained(tmp_path / "without", "cpu")
+    (unscored,) = plain.segment(frames, "the car")
+    assert unscored.score is None and unscored.confidence == unscored.presence
+    with pytest.raises(LocaterError, match="no calibrated score"):
+        plain.segment(frames, "the car", threshold=0.5)
+    with pytest.raises(LocaterError, match="between 0 and 1"):
+        again.segment(frames, "the car", threshold=1.5)
+    (tmp_path / "with" / "second_look.safetensors").write_bytes(b"damaged")
+    with pytest.raises(LocaterError, match="damaged"):
+        load_second_look(tmp_path / "with")
