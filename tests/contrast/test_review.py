@@ -26,8 +26,8 @@ from locater.contrast.review.pictures import Pictures
 from locater.errors import LocaterError
 from locater.video.mp4 import Mp4File
 from locater.web.review.server import ReviewServer
-from tests.support.reviewing import PAIR, decisions, make_set, reviewing
-from tests.support.serving import JSON, Client
+from tests.support.pages.reviewing import PAIR, decisions, make_set, reviewing
+from tests.support.pages.serving import JSON, Client
 
 
 class ReviewClient(Client):

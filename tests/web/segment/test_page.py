@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.support.command_line.clips import DOG, OTHER
-from tests.support.serving import served
+from tests.support.pages.serving import served
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

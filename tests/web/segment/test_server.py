@@ -19,7 +19,7 @@ from locater.io import rle
 from locater.video.writer import FORMATS
 from locater.web.segment.server import SegmentServer
 from tests.support.command_line.clips import DOG, OTHER, bad_video
-from tests.support.page_client import PageClient
+from tests.support.pages.page_client import PageClient
 
 Serve = Callable[..., SegmentServer]
 SENTENCES = [OTHER, DOG]

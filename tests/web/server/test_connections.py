@@ -13,7 +13,7 @@ from starlette.routing import Route
 from locater.web.server import connections, requests
 from locater.web.server.requests import read_json
 from locater.web.server.serving import PageServer
-from tests.support.serving import Client
+from tests.support.pages.serving import Client
 
 MOST = 40
 

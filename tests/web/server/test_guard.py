@@ -13,7 +13,7 @@ from locater.errors import LocaterError
 from locater.web.server.guard import Address
 from locater.web.server.requests import read_json
 from locater.web.server.serving import PageServer
-from tests.support.serving import JSON, Client
+from tests.support.pages.serving import JSON, Client
 
 
 async def said(request: Request) -> Response:

@@ -10,7 +10,7 @@ from typing import Any
 from locater.contrast.build import BuildRequest, build
 from locater.datasets.catalog import open_dataset
 from tests.support.making_contrasts import FakeLabeler, make_contrasting_a2d
-from tests.support.serving import served
+from tests.support.pages.serving import served
 
 PAIR = "two_0__one_0"  # a brown dog is running / walking on the grass
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.serving import Client
+from tests.support.pages.serving import Client
 
 
 class PageClient(Client):
