@@ -32,7 +32,7 @@ def web(
     from locater.web.segment.server import SegmentServer
 
     limits = Limits(upload_bytes=megabytes * 2**20, seconds=60 * minutes, pixels=round(megapixels * 1e6))
-    start_decoders("locater.cli.app")
+    start_decoders("locater.cli.process.start")
     warnings.simplefilter("ignore", NotUnderstoodWarning)  # the page tells them to whoever typed the sentence
     with SegmentServer(open_segmenter(checkpoint, device, precision), checkpoint, host, port, limits) as server:
         typer.echo(f"Segment clips at {server.url} (Ctrl-C ends it)")
