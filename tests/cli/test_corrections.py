@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from locater.cli.corrections import read_corrections
+from locater.cli.segmenting.corrections import read_corrections
 from locater.errors import LocaterError
 from locater.records import Click, Correction
 from tests.support.command_line.clips import DOG, HEIGHT, OTHER, WIDTH

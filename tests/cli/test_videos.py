@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from locater.cli.videos import place_results, read_words
+from locater.cli.segmenting.videos import place_results, read_words
 from locater.errors import LocaterError
 
 

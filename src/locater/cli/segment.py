@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from locater.cli.corrections import read_corrections, sentences_for
-from locater.cli.findings import Findings
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
 from locater.cli.options import (
     AnywayOption,
@@ -21,8 +19,10 @@ from locater.cli.options import (
     SentenceOption,
     ThresholdOption,
 )
+from locater.cli.segmenting.corrections import read_corrections, sentences_for
+from locater.cli.segmenting.findings import Findings
+from locater.cli.segmenting.videos import Job, place_results, read_words
 from locater.cli.terminal import plain_warnings, progress_display, say_failure
-from locater.cli.videos import Job, place_results, read_words
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:

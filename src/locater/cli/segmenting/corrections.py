@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
-    from locater.cli.videos import Asked
+    from locater.cli.segmenting.videos import Asked
     from locater.records import Correction, Mask
 
 CLICK = "FRAME,X,Y for what is meant, FRAME,X,Y,- for what is not"

@@ -1,0 +1,1 @@
+"""What `locater segment` reads and tells: videos and sentences, corrections, findings."""
