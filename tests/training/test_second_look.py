@@ -71,18 +71,12 @@ def test_the_fit_tells_trained_nouns_apart_and_knows_which_they_are() -> None:
     assert (logits[is_own] > 0).float().mean() > 0.97 and (logits[~is_own] < 0).float().mean() > 0.97
     assert len(look.familiar) == 4 and look.familiarity(words).min() > 0.99
     assert torch.equal(look.familiarity(-words.sum(0, keepdim=True) * 0), torch.zeros(1))
-    rare = fit(
-        lesson.without(torch.tensor([noun == "car" for noun in owners]), torch.tensor([True] + [False] * 3)), steps=2
-    )
-    assert len(rare.familiar) == 3
 
 
 def test_scores_are_calibrated_on_videos_that_were_not_fitted(tmp_path: Path) -> None:
     model = recognising(tmp_path)
     nouns = ["car", "goldfish", "flamingo", "tench"]
     lesson, owners = lesson_of(nouns, 110, meanings_of(model, nouns))
-    labels = label([(noun, ()) for noun in nouns])
-    labels = type(labels)(tuple(nouns), labels.is_true, labels.is_known, tuple(frozenset({noun}) for noun in nouns))
     rng = np.random.default_rng(0)
     answers = []
     for number in range(600):
@@ -91,9 +85,9 @@ def test_scores_are_calibrated_on_videos_that_were_not_fitted(tmp_path: Path) ->
         is_right = asked == owners[row] and rng.random() < 0.8  # a fifth of the right things is badly drawn
         answers.append(Answer(f"video {number}", asked, lesson.seen[row], lesson.taken_for[row], 0.9, is_right))
     look = fit(lesson, steps=150)
-    found = calibrate(look, lesson, labels, owners, model, answers)
-    assert found.error < 0.08 and found.count == 600
-    assert found.bins[0].right < 0.1 and found.bins[-1].right > 0.6
+    found = calibrate(look, model, answers)
+    assert found.error < 0.08 and 200 < found.count < 600  # what is not believed has no score
+    assert found.bins[-1].right > 0.6
     given = measures(torch.tensor([2.0, 2.0]), torch.tensor([1.0, 0.5]), torch.tensor([0.5, 0.5]))
     torch.testing.assert_close(given, torch.tensor([[0.0, 2.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]]))
 

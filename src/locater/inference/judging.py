@@ -101,8 +101,7 @@ class Judge:
         is_known = said.nouns.any(-1)
         with torch.inference_mode():
             likely = self.second_look.score(looks[:, 0], said.familiarity * is_known, torch.tensor(result.presence))
-        least = torch.where(said.familiarity > WELL_KNOWN, DOUBTED, DOUBTED_IF_STRANGE)
-        is_believed = (looks[:, 0] >= least) & (looks[:, 1] >= CARRIER_DOUBTED)
+        is_believed = believed(looks[:, 0], said.familiarity) & (looks[:, 1] >= CARRIER_DOUBTED)
         scores = []
         for row, mask in enumerate(result.masks):
             is_marked = bool(mask.any()) and (row in unjudged or bool(is_believed[row]))
@@ -144,6 +143,11 @@ def look_at(model: Locater, crops: Sequence[Pixels]) -> tuple[Tensor, Tensor]:
     with torch.inference_mode():
         seen, taken_for = model.visual.look(pictures)
     return seen.float().cpu(), taken_for.float().cpu()
+
+
+def believed(verdicts: Tensor, familiarity: Tensor) -> Tensor:
+    """Whether masks show what is said (N,) bool, by the verdicts (N,) on nouns of such a familiarity (N,)."""
+    return verdicts >= torch.where(familiarity > WELL_KNOWN, DOUBTED, DOUBTED_IF_STRANGE)
 
 
 def _carriers_in(text: str) -> list[str]:

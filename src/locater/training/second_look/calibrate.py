@@ -10,15 +10,12 @@ from torch.nn import functional as F
 
 from locater.evaluation.metrics.calibration import Calibration, calibration
 from locater.evaluation.metrics.sample_score import SampleScore
-from locater.inference.judging import LEAST_PIXELS, crop_of, look_at, meanings_of, named_in
+from locater.inference.judging import LEAST_PIXELS, believed, crop_of, look_at, meanings_of, named_in
 from locater.model.locater import Locater
 from locater.model.second_look import SecondLook, measures
 from locater.records import Dataset
-from locater.training.second_look.fit import Lesson, fit
-from locater.training.second_look.labels import Labels
 
 RIGHT = 0.5  # IoU from which on a mask is right
-FOLDS = 2
 _PENALTY = 1e-3  # on the weights' squares
 
 
@@ -51,46 +48,28 @@ def read_answers(model: Locater, data: Dataset, answers: Sequence[SampleScore]) 
     return found
 
 
-def calibrate(
-    look: SecondLook,
-    lesson: Lesson,
-    labels: Labels,
-    nouns: Sequence[str],
-    model: Locater,
-    answers: Sequence[Answer],
-) -> Calibration:
-    """How far scores can be trusted; the weights of `look` are fitted on all answers.
+def calibrate(look: SecondLook, model: Locater, answers: Sequence[Answer]) -> Calibration:
+    """How far scores can be trusted; the weights of `look` are fitted on all answers that it believes.
 
-    Each half of the videos is scored by weights that were fitted on the other half. What a verdict is worth for nouns
-    that were not trained on is learned from second looks that lack some of `nouns`, those of the lesson's crops.
+    What it does not believe is not marked, and has no score. Each half of the videos is scored by weights that were
+    fitted on the other half.
     """
     meanings = meanings_of(model, [answer.noun for answer in answers])
     sureness = torch.tensor([answer.sureness for answer in answers])
-    is_right = torch.tensor([answer.is_right for answer in answers])
-    is_first = torch.tensor([_share(answer.video) < 0.5 for answer in answers])
-    known = _measured(look, answers, meanings, sureness)
-    strange = torch.empty_like(known)
-    for fold in range(FOLDS):
-        lacks = lesson.without(
-            torch.tensor([_fold(noun) == fold for noun in nouns]),
-            torch.tensor([any(_fold(noun) == fold for noun in each) for each in labels.owners]),
-        )
-        rows = torch.tensor([_fold(answer.noun) == fold for answer in answers])
-        strange[rows] = _measured(fit(lacks), answers, meanings, sureness)[rows]
-    scores = torch.empty(len(answers))
-    for half in (is_first, ~is_first):
-        _regress(look, torch.cat([known[half], strange[half]]), is_right[half].repeat(2))
-        with torch.no_grad():
-            scores[~half] = look.weights(known[~half]).squeeze(-1).sigmoid()
-    _regress(look, torch.cat([known, strange]), is_right.repeat(2))
-    return calibration(scores.tolist(), is_right.tolist())
-
-
-def _measured(look: SecondLook, answers: Sequence[Answer], meanings: Tensor, sureness: Tensor) -> Tensor:
     with torch.no_grad():
         seen, taken_for = (torch.stack([getattr(each, name) for each in answers]) for name in ("seen", "taken_for"))
         verdicts = look(seen, taken_for, meanings).diagonal()
-        return measures(verdicts, look.familiarity(meanings), sureness)
+        kept = believed(verdicts, look.familiarity(meanings))
+        given = measures(verdicts, look.familiarity(meanings), sureness)[kept]
+    is_right = torch.tensor([answer.is_right for answer in answers])[kept]
+    is_first = torch.tensor([_is_first(answer.video) for answer in answers])[kept]
+    scores = torch.empty(len(given))
+    for half in (is_first, ~is_first):
+        _regress(look, given[half], is_right[half])
+        with torch.no_grad():
+            scores[~half] = look.weights(given[~half]).squeeze(-1).sigmoid()
+    _regress(look, given, is_right)
+    return calibration(scores.tolist(), is_right.tolist())
 
 
 def _regress(look: SecondLook, given: Tensor, is_right: Tensor) -> None:
@@ -110,9 +89,6 @@ def _regress(look: SecondLook, given: Tensor, is_right: Tensor) -> None:
     optimizer.step(closure)  # type: ignore[no-untyped-call]
 
 
-def _share(text: str) -> float:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") / 2**32
-
-
-def _fold(noun: str) -> int:
-    return int(_share(noun) * FOLDS)
+def _is_first(video: str) -> bool:
+    """Which half a video belongs to."""
+    return hashlib.sha256(video.encode()).digest()[0] < 128

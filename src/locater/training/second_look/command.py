@@ -65,7 +65,7 @@ def make_second_look(request: SecondLookRequest, listen: Callable[[int], None] =
     lesson = Lesson(seen, taken_for, labels.is_true, labels.is_known, meanings_of(model, labels.words))
     look = fit(lesson)
     answers = read_answers(fast, request.data, list(journal.answers.values()))
-    trusted = calibrate(look, lesson, labels, [noun for noun, _ in names], model, answers)
+    trusted = calibrate(look, model, answers)
     save_second_look(look, request.out)
     return Made(len(names), len(labels.words), trusted)
 

@@ -28,16 +28,6 @@ class Lesson:
     is_known: Tensor  # (N, M) bool
     words: Tensor  # (M, E): directions; zeros where the network has none
 
-    def without(self, rows: Tensor, words: Tensor) -> "Lesson":
-        """The lesson less the crops `rows` (N,) and the words (M,), both bool."""
-        return Lesson(
-            self.seen[~rows],
-            self.taken_for[~rows],
-            self.is_true[~rows][:, ~words],
-            self.is_known[~rows][:, ~words],
-            self.words[~words],
-        )
-
 
 def fit(lesson: Lesson, seed: int = 0, steps: int | None = None) -> SecondLook:
     """A second look that goes by the lesson; its score's weights are those of an untrained one."""

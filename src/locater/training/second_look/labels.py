@@ -16,7 +16,6 @@ class Labels:
     words: tuple[str, ...]
     is_true: Tensor  # (N, M) bool
     is_known: Tensor  # (N, M) bool: whether it is true or false; what is doubtful teaches nothing
-    owners: tuple[frozenset[str], ...]  # by word: the nouns that it is said for
 
 
 def label(named: Sequence[tuple[str, tuple[str, ...]]]) -> Labels:
@@ -37,5 +36,4 @@ def label(named: Sequence[tuple[str, tuple[str, ...]]]) -> Labels:
         words,
         torch.stack([true for true, _ in rows]),
         torch.stack([known for _, known in rows]),
-        tuple(frozenset(owners[word]) for word in words),
     )
