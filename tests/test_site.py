@@ -20,7 +20,7 @@ class WithoutObjects(yaml.SafeLoader):
     """Reads settings, and takes what they make of Python objects for nothing."""
 
 
-WithoutObjects.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: None)  # type: ignore[no-untyped-call]
+WithoutObjects.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
 
 
 def settings(path: str) -> dict[Any, Any]:
@@ -59,10 +59,10 @@ def test_every_link_of_the_site_leads_to_one_of_its_pages_or_files() -> None:
 
 
 def test_files_that_are_not_on_the_site_are_named_by_their_paths() -> None:
-    text = "[memory.py](../src/memory.py), the [catalog](../src/catalog.py#add), [all](worlds.md#all), [log](../dev/LOG.md)"
-    assert site_markdown(text, "docs/datasets.md") == (
-        "`src/memory.py`, the catalog (`src/catalog.py`), [all](worlds.md#all), [log](log.md)"
-    )
+    files = "[memory.py](../src/memory.py), the [catalog](../src/catalog.py#add)"
+    assert site_markdown(files, "docs/datasets.md") == "`src/memory.py`, the catalog (`src/catalog.py`)"
+    pages = "[all](worlds.md#all), [log](../dev/LOG.md), [elsewhere](https://example.org)"
+    assert site_markdown(pages, "docs/datasets.md") == pages.replace("../dev/LOG.md", "log.md")
     code = "```python\nmasks[0](../src)\n```\n"
     assert site_markdown(code, "docs/datasets.md") == code
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import griffe
@@ -15,16 +16,10 @@ class CommentsOfAttributes(griffe.Extension):
 
     def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
         """Give one attribute of a class its docstring."""
-        if (
-            attr.docstring is None
-            and attr.parent is not None
-            and attr.parent.is_class
-            and attr.lineno
-            and attr.endlineno
-        ):
-            lines = attr.lines_collection[attr.filepath]  # type: ignore[index]
-            if comment := comment_of(lines, attr.lineno - 1, attr.endlineno - 1):
-                attr.docstring = griffe.Docstring(comment, parent=attr)
+        of_a_class = attr.parent is not None and attr.parent.is_class
+        if attr.docstring is None and of_a_class and attr.lineno and attr.endlineno and isinstance(attr.filepath, Path):
+            comment = comment_of(attr.lines_collection[attr.filepath], attr.lineno - 1, attr.endlineno - 1)
+            attr.docstring = griffe.Docstring(comment[0].upper() + comment[1:], parent=attr) if comment else None
 
 
 def comment_of(lines: Sequence[str], first: int, last: int) -> str:
