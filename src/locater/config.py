@@ -283,6 +283,7 @@ class TrainingConfig(Settings):
     save_every: int = 500  # steps between resumable states
     validate_every: int = 1000
     validation_videos: int = Field(16, ge=0)  # of each sentence kind; 0: no validation
+    keep_best: bool = False  # also keep, in `best`, the checkpoint that validation likes best; the start counts too
     start: str | None = None  # weights other than those of the stage before: stage2, start (of the run), a shipped name
     seed: int | None = Field(None, ge=0)  # another than the run's
     data: str | None = None  # other than the run's

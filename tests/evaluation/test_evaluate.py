@@ -1,8 +1,10 @@
 """`locater evaluate` as a person runs it: what it writes, a kill, two processes, and what it refuses."""
 
 import csv
+import html
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,7 +23,7 @@ from locater.video.array_source import ArraySequence
 from tests.support.evaluation_command import run
 
 QUESTIONS = 9  # one of each kind
-FILES = ("results.json", "results.md", "per_sample.csv")
+FILES = ("results.html", "results.json", "results.md", "per_sample.csv")
 
 
 def arguments(checkpoint: Path, out: Path) -> list[str]:
@@ -58,6 +60,19 @@ def test_results_are_whole_and_consistent(whole: Path) -> None:
     assert sorted(path.name for path in whole.iterdir()) == sorted(
         [*FILES, "answers.00000.jsonl", "failures", "run.json"]
     )
+
+
+def test_the_page_shows_every_table_and_the_worst_and_best_answers(whole: Path) -> None:
+    page, markdown = ((whole / name).read_text("utf-8") for name in ("results.html", "results.md"))
+    titles = re.findall(r"^## (.+)$", markdown, re.MULTILINE)
+    assert titles and all(f"<h2>{title}</h2>" in page for title in titles)
+    cells = {cell for row in re.findall(r"^\| (.+) \|$", markdown, re.MULTILINE) for cell in row.split(" | ")}
+    assert len(cells) > 50 and {cell for cell in cells if html.escape(cell) not in page} == set()
+    worst, best = (page[page.index(f"<h2>The {which} answers") :] for which in ("worst", "best"))
+    assert worst.count("data:image/jpeg;base64,") == 9 and best.count("data:image/jpeg;base64,") == 3
+    rows = sorted(csv.DictReader((whole / "per_sample.csv").open()), key=lambda row: (float(row["j&f"]), row["key"]))
+    shown = re.findall(r"<b>\u201c(.+?)\u201d</b>", worst)
+    assert [html.unescape(each) for each in shown[:6]] == [row["expression"] for row in rows[:6]]
 
 
 def same_results(one: Path, other: Path) -> bool:

@@ -17,6 +17,7 @@ from locater.model.locater import ClipPrediction, Locater
 from locater.training.command import with_vocabulary
 from locater.training.data.world import WorldData
 from locater.training.losses import clip_loss
+from locater.training.metrics_log import read_events
 from locater.training.moving_average import WeightAverage
 from locater.training.trainer import Trainer
 from locater.worlds.shapes import shapes_batches
@@ -85,6 +86,16 @@ def test_the_average_moves_by_one_less_the_decay_and_faster_at_first() -> None:
             weight.add_(1)
         average.update(model, step)
         torch.testing.assert_close(average.model.get_parameter(name), first + expected)
+
+
+def test_a_training_leaves_a_page_with_its_curves_and_pictures(tmp_path: Path) -> None:
+    trainer = trained(tmp_path / "a", steps=3, validation_videos=1)
+    page = (tmp_path / "a" / "report.html").read_text("utf-8")
+    events = read_events(tmp_path / "a" / "metrics.jsonl")
+    (scores,) = (event["validation"] for event in events if "validation" in event)
+    assert page.count("data:image/jpeg;base64,") == len(scores) == len(trainer.data.kinds)
+    assert all(f"{100 * score:.2f}" in page for score in scores.values())
+    assert "Loss and its terms" in page and page.count("<polyline") >= 4 and "training.clip_frames" in page
 
 
 def test_bfloat16_trains(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from locater.cli.bench import bench
 from locater.cli.checkpoints import average, export, info, init, presets
 from locater.cli.contrast import contrast
 from locater.cli.data import data
-from locater.cli.evaluate import evaluate, score, submission
+from locater.cli.evaluate import compare, evaluate, score, submission
 from locater.cli.explain import explain
 from locater.cli.live import live
 from locater.cli.process.stopping import INTERRUPTED, stopped
 from locater.cli.segment import demo, segment
 from locater.cli.terminal import one_line
-from locater.cli.train import ablate, second_look, train
+from locater.cli.train import ablate, finetune, second_look, train
 from locater.errors import LocaterError
 
 app = typer.Typer(
@@ -26,7 +26,7 @@ app = typer.Typer(
 )
 for command in (
     *(segment, live, explain, demo, info, presets, init, average, export),
-    *(train, evaluate, score, ablate, second_look, bench),
+    *(train, finetune, evaluate, score, compare, ablate, second_look, bench),
 ):
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):

@@ -1,4 +1,4 @@
-"""The commands that score: `locater evaluate`, `locater score`, `locater submission check`."""
+"""The commands that score: `locater evaluate`, `score`, `compare` and `submission check`."""
 
 import sys
 from collections.abc import Sequence
@@ -8,10 +8,18 @@ from typing import Annotated
 import typer
 
 from locater.cli.opening import DATA, OLD_ROOT, open_segmenter
-from locater.cli.options import CheckpointArgument, DeviceOption, LiveOption, PrecisionOption, VideosOption
+from locater.cli.options import (
+    CheckpointArgument,
+    DeviceOption,
+    ForceOption,
+    LiveOption,
+    PrecisionOption,
+    VideosOption,
+)
 from locater.cli.terminal import one_line, progress_display
 from locater.errors import LocaterError
 
+_MASKS = "A folder or zip of PNGs, or a JSON of COCO run lengths."
 _SCORED = (
     "The true masks: davis, ref-davis17, mevis, refer-youtube-vos or a2d-sentences, and the dataset's folder; of the "
     "last, also MTTR's file of masks in COCO's format."
@@ -77,7 +85,7 @@ def _warn_of(not_understood: Sequence[str]) -> None:
 
 
 def score(
-    predictions: Annotated[Path, typer.Argument(help="A folder or zip of PNGs, or a JSON of COCO run lengths.")],
+    predictions: Annotated[Path, typer.Argument(help=_MASKS)],
     dataset: Annotated[str, typer.Argument(metavar="NAME:ROOT", help=_SCORED)],
     protocol: Annotated[
         str | None, typer.Option(help="The field's protocol for a ROOT without NAME.", hidden=True)
@@ -101,6 +109,48 @@ def score(
     if out is not None:
         judged.save(out)
     typer.echo(judged.text)
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help=_MASKS)],
+    second: Annotated[Path, typer.Argument(help="The other system's, likewise.")],
+    truth: Annotated[
+        str,
+        typer.Option(metavar="NAME:ROOT", help="The true masks: folder:ROOT, davis:ROOT, refer-youtube-vos:ROOT, ..."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for compare.html, compare.md and the CSVs.")],
+    names: Annotated[
+        str | None, typer.Option(help="What to call them, as ours,theirs; their files' names else.")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Of the ground truth: valid, valid_u, train, ...")] = None,
+    videos: VideosOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Compare two systems' masks: scores with intervals, curves for each frame, and pictures of where they differ."""
+    from locater.datasets.catalog import find_source
+    from locater.evaluation.external.compare import compare as compare_masks
+    from locater.evaluation.external.compare_files import write_comparison
+    from locater.io.results_folder import check_results_folder
+    from locater.io.text_files import read_lines
+
+    check_results_folder(out, force=force)
+    comparison = compare_masks(
+        first,
+        second,
+        find_source(truth),
+        names=None if names is None else _two_names(names),
+        split=split,
+        videos=read_lines(videos) if videos else None,
+    )
+    typer.echo(write_comparison(comparison, out, force=force))
+    typer.echo(f"Page: {out / 'compare.html'}")
+
+
+def _two_names(text: str) -> tuple[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
+        raise LocaterError(f"'{text}' is no pair of names; write --names ours,theirs.")
+    return parts[0], parts[1]
 
 
 submission = typer.Typer(help="Zips for the benchmarks' servers.", no_args_is_help=True)

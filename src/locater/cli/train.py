@@ -1,12 +1,12 @@
-"""The commands that train: `locater train`, `locater ablate`, `locater second-look`."""
+"""The commands that train: `locater train`, `finetune`, `ablate`, `second-look`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from locater.cli.opening import DATA
-from locater.cli.options import CheckpointArgument
+from locater.cli.opening import DATA, DEFAULT_CHECKPOINT
+from locater.cli.options import CheckpointArgument, CheckpointOption
 from locater.cli.terminal import progress_display
 
 
@@ -56,6 +56,41 @@ def train(
     for kind, score in scores.items():
         typer.echo(f"{kind:<14}{score:.3f}")
     typer.echo(f"Checkpoint: {out / 'checkpoint'}")
+
+
+def finetune(
+    folder: Annotated[
+        Path, typer.Argument(help="Your videos, masks and sentences, laid out as docs/datasets.md says.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
+    start: CheckpointOption = DEFAULT_CHECKPOINT,
+    changes: Annotated[
+        list[str], typer.Option("--set", help="A setting of the training, as training.steps=200; none is needed.")
+    ] = [],  # noqa: B006
+    seed: Annotated[int, typer.Option(help="Of the data's order, and of which videos are held out.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that prepare batches.")] = 0,
+) -> None:
+    """Teach a checkpoint your own things and words: settings chosen for the machine, validated, with a report."""
+    from locater.training.finetune.command import FinetuneRequest
+    from locater.training.finetune.command import finetune as tune
+    from locater.training.finetune.report import write_report
+
+    request = FinetuneRequest(folder, out, start, changes, seed, workers)
+    with progress_display("steps/s") as progress:
+        task = progress.add_task("fine-tuning", total=None)
+        found = tune(
+            request,
+            lambda at: progress.update(
+                task,
+                completed=at.step,
+                total=at.steps,
+                description=f"loss {at.loss:.4f}",
+                before=at.first_step,
+            ),
+            lambda what: progress.update(task, description=what),
+        )
+    typer.echo(write_report(found))
+    typer.echo(f"Checkpoint: {out / 'checkpoint'}; report: {out / 'report.html'}")
 
 
 def ablate(

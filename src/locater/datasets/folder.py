@@ -60,6 +60,11 @@ class FolderDataset(ListedDataset):
         table = need(self.root, TABLES)
         return table, read_table(table)
 
+    def splits(self) -> frozenset[str]:
+        """The splits that the table names."""
+        _, rows = self._table
+        return frozenset(row.split for row in rows if row.split)
+
     @cached_property
     def _rates(self) -> dict[str, float]:
         """Frames per second of the videos for which the table gives them."""

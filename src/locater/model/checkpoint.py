@@ -1,6 +1,7 @@
 """Checkpoints as the field keeps them: a folder of config.json, model.safetensors and a README model card."""
 
 import json
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -18,13 +19,14 @@ from locater.io.text_files import read_json
 from locater.model.build import assemble, empty_text
 from locater.model.locater import Locater
 from locater.model.second_look import SecondLook
-from locater.model.text import HuggingFaceEncoder
-from locater.model.word_embedding import rows_in_table
+from locater.model.text import HuggingFaceEncoder, LSTMEncoder
+from locater.model.word_embedding import PretrainedEmbedding, rows_in_table
 from locater.presets import preset_names
 from locater.text.table import unpack_words
 from locater.text.words import Vocabulary
 
-_ROWS_OF_WORDS = {"text.embedding.weight", "text.embedding.learned.weight"}
+_EMBEDDED, _LEARNED = "text.embedding.weight", "text.embedding.learned.weight"
+_ROWS_OF_WORDS = {_EMBEDDED, _LEARNED}
 _LETTERS, _PLACES_OF_WORDS = "text.embedding.letters", "text.embedding.trained_rows"
 _FIRST_WORD = Vocabulary.UNKNOWN + 1
 # What the first checkpoints call things; the weights that ship have these names.
@@ -100,6 +102,32 @@ def find_checkpoint(name_or_path: str | Path) -> Path:
         return _from_hub(name)
     shipped = ", ".join(shipped_checkpoints()) or "none yet"
     raise LocaterError(f"There is no checkpoint '{name}': give a folder, a hub name or a shipped name ({shipped}).")
+
+
+def with_words_of(name_or_path: str | Path, expressions: Sequence[str]) -> Locater:
+    """The network of a checkpoint, with vectors of their own for the words of some sentences that it has none for.
+
+    It reads every sentence as the checkpoint does until it learns: a new word begins as it was read. Where there is no
+    word table an unknown word was read as nothing in particular, and begins at random. A word that is read as several
+    others stays so.
+    """
+    start = from_pretrained(name_or_path)
+    if not isinstance(start.text, LSTMEncoder) or not isinstance(start.config.text, LSTMConfig):
+        return start
+    known, vocabulary = start.config.text.vocabulary, start.text.vocabulary
+    said = (word for word in Vocabulary.of_text(expressions).words if word not in known)
+    new = [word for word in said if len(vocabulary.read(word)) == 1]
+    text = start.config.text.model_copy(update={"vocabulary": (*known, *new)})
+    model = assemble(start.config.model_copy(update={"text": text}), None)
+    tensors, own = start.state_dict(), model.state_dict()
+    if isinstance(start.text.embedding, PretrainedEmbedding):
+        learned, rows = start.text.embedding.as_read(new)
+        tensors[_LEARNED] = torch.cat([tensors[_LEARNED], learned])
+        tensors[_PLACES_OF_WORDS] = torch.cat([tensors[_PLACES_OF_WORDS], rows])
+    else:
+        tensors[_EMBEDDED] = torch.cat([tensors[_EMBEDDED], own[_EMBEDDED][len(tensors[_EMBEDDED]) :]])
+    model.load_state_dict(tensors)
+    return model.eval()
 
 
 def load_to_go_on(model: Locater, folder: Path) -> None:

@@ -101,6 +101,12 @@ class PretrainedEmbedding(nn.Module):
         directions = self._directions(numbers)
         return torch.cat([directions, look_up(self.colours, numbers).to(directions.dtype)], dim=-1)
 
+    def as_read(self, words: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """How words that are each read as one are read: their learned vectors (N, E), and their places in `codes`."""
+        numbers = [number for word in words for number in self.vocabulary.read(word)]
+        row, trained = self._rows(torch.tensor(numbers, dtype=torch.long, device=self.codes.device))
+        return look_up(self.learned.weight.detach(), trained), row.to(self.trained_rows.dtype)
+
     def meaning(self, name: str) -> Tensor:
         """The direction (d,) of a name of one or more words."""
         numbers = [number for word in split_words(name) for number in self.vocabulary.read(word)]

@@ -20,7 +20,7 @@ from locater.training.trainer import Progress, Trainer
 
 # What only the segmenter reads: clips are square, and their global frames are `training.global_frames` of the video.
 _READ_IN_USE: Mapping[str, set[str] | bool] = {"memory": {"interval"}, "keep_aspect": True}
-_WATCHING = {"save_every", "validate_every", "validation_videos"}  # they change no weight
+_WATCHING = {"save_every", "validate_every", "validation_videos", "keep_best"}  # they change no weight
 
 
 def train_preset(

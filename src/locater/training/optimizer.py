@@ -43,7 +43,7 @@ def skip_unless_finite(optimizer: torch.optim.Optimizer, norm: Tensor) -> None:
 def freeze(model: Locater, config: TrainingConfig) -> None:
     """Let the parts that `rates` sets to 0 learn nothing, V's statistics included."""
     for part in config.rates:
-        if not any(name.startswith(f"{part}.") for name, _ in model.named_parameters()):
+        if not any(name.startswith(f"{part}.") for name in model.state_dict()):  # statistics are no parameters
             known = ", ".join(name for name, _ in model.named_children())
             raise LocaterError(f"training.rates: the network has no part '{part}'; it has {known}.")
     for name, parameter in model.named_parameters():

@@ -1,6 +1,5 @@
 """The training loop: one process or many through accelerate, exactly resumable."""
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +14,6 @@ from torch import nn
 from locater.compute.recompute import recompute_blocks
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
-from locater.io.atomic import atomic_path
 from locater.model.checkpoint import save_pretrained
 from locater.model.compiled import compile_parts
 from locater.model.locater import Locater
@@ -24,12 +22,15 @@ from locater.training.data.batches import TrainingData
 from locater.training.graphed_step import GraphedLosses
 from locater.training.inputs import Share, step_inputs
 from locater.training.losses import clip_loss
+from locater.training.metrics_log import MetricsLog, mean_score
 from locater.training.moving_average import WeightAverage
 from locater.training.optimizer import freeze, make_optimizer, polynomial, skip_unless_finite
 from locater.training.prefetch import PrefetchedBatches
+from locater.training.report import write_training_page
 from locater.training.resume import load_state, save_state
 from locater.training.validation import save_pictures, validate
 
+BEST = "best"  # the folder of the checkpoint with the best validation
 MOST_LOST = 5  # logged losses in a row that are no numbers
 
 
@@ -95,6 +96,7 @@ class Trainer:
         # Without a gradient scaler the graph may hold the backward pass too; fp16 needs one.
         is_graphed = is_graphed and self.accelerator.scaler is None
         self.graphed = GraphedLosses(self._losses, self.model) if is_graphed else None
+        self.best_score: float | None = None  # of a validation so far
 
     def run(self, listen: Callable[[Progress], None] | None = None) -> dict[str, float]:
         """Train to the end from the newest state in the folder; the last validation's scores come back."""
@@ -105,7 +107,8 @@ class Trainer:
             scaler.load_state_dict(scaler_state)
         log = MetricsLog(self.folder / "metrics.jsonl", first_step, self.accelerator.is_main_process)
         batches = self.batches(self.inputs.plans(self.steps, first_step), first_step)
-        scores: dict[str, float] = {}
+        self.best_score = log.best_score()
+        scores = self._validate(0, log) if self.config.keep_best and not first_step else {}
         started_at, mark, lost = time.monotonic(), first_step, 0
         self.model.train()
         for step in range(first_step, self.steps):
@@ -128,6 +131,9 @@ class Trainer:
                 scores = self._validate(done, log)
             if done % self.config.save_every == 0 or done == self.steps:
                 self._save(done)
+        if self.accelerator.is_main_process:
+            learning = sum(each.numel() for each in self.model.parameters() if each.requires_grad)
+            write_training_page(self.folder, self.config, learning)
         self.accelerator.end_training()
         return scores
 
@@ -174,7 +180,7 @@ class Trainer:
             config.presence_weight,
         )
 
-    def _validate(self, step: int, log: "MetricsLog") -> dict[str, float]:
+    def _validate(self, step: int, log: MetricsLog) -> dict[str, float]:
         if not self.accelerator.is_main_process or not self.config.validation_videos:
             return {}
         config = self.config
@@ -190,7 +196,14 @@ class Trainer:
         save_pictures(result, self.folder / "validation")
         log.write({"step": step, "validation": result.scores})
         self.accelerator.log({f"validation/{kind}": score for kind, score in result.scores.items()}, step=step)
+        self._keep_if_best(result.scores)
         return result.scores
+
+    def _keep_if_best(self, scores: dict[str, float]) -> None:
+        score = mean_score(scores)
+        if self.config.keep_best and (self.best_score is None or score > self.best_score):
+            self.best_score = score
+            save_pretrained(self.trained, self.folder / BEST)
 
     def _save(self, step: int) -> None:
         if self.accelerator.is_main_process:
@@ -218,25 +231,6 @@ def total_steps(config: TrainingConfig, data: TrainingData) -> int:
     if data.clip_count is None:
         raise LocaterError("This data has no end, so epochs mean nothing; set training.steps.")
     return max(1, math.ceil(config.epochs * data.clip_count / config.batch_size))
-
-
-class MetricsLog:
-    """metrics.jsonl: one line an event; what an interrupted run wrote past its last state is dropped."""
-
-    def __init__(self, path: Path, first_step: int, is_writing: bool) -> None:
-        self.path = path
-        self.is_writing = is_writing
-        if is_writing:
-            lines = path.read_text().splitlines() if path.exists() else []
-            kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= first_step]
-            with atomic_path(path) as partial:
-                partial.write_text("".join(line + "\n" for line in kept))
-
-    def write(self, event: dict[str, Any]) -> None:
-        """Append one event."""
-        if self.is_writing:
-            with self.path.open("a") as file:
-                file.write(json.dumps(event) + "\n")
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

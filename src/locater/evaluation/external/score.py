@@ -7,7 +7,9 @@ from typing import Any
 
 from locater.datasets.a2d import COCO_MASKS
 from locater.datasets.catalog import Source
+from locater.datasets.folder import FolderDataset
 from locater.errors import LocaterError
+from locater.evaluation.external.folder_masks import FolderMasks, folder_questions
 from locater.evaluation.external.mask_files import open_mask_files
 from locater.evaluation.external.score_coco import score_coco
 from locater.evaluation.external.score_davis import open_truth, score_annotators, score_davis
@@ -34,13 +36,13 @@ class Judged:
 def _davis(predictions: Path, truth: Path, videos: list[str] | None, _: str | None) -> Judged:
     modes, notes = score_davis(open_mask_files(predictions), open_truth(truth), videos)
     found = {"protocol": "davis", "modes": modes, "notes": notes}
-    return Judged(found, "\n".join([annotators_table({str(predictions): modes}), *notes]))
+    return Judged(found, "\n".join([annotators_table({str(predictions): modes}).markdown(), *notes]))
 
 
 def _ref_davis17(predictions: Path, truth: Path, videos: list[str] | None, _: str | None) -> Judged:
     annotators, notes = score_annotators(open_mask_files(predictions), open_truth(truth), videos)
     found = {"protocol": "ref_davis17", "annotators": annotators, "notes": notes}
-    return Judged(found, "\n".join([annotators_table(annotators), *notes]))
+    return Judged(found, "\n".join([annotators_table(annotators).markdown(), *notes]))
 
 
 def _a2d(predictions: Path, truth: Path, videos: list[str] | None, _: str | None) -> Judged:
@@ -63,6 +65,12 @@ def _mevis(predictions: Path, truth: Path, videos: list[str] | None, split: str 
     return _judged(Report.of({"protocol": "mevis"}, str(predictions), f"mevis-{chosen}", samples))
 
 
+def _folder(predictions: Path, truth: Path, videos: list[str] | None, split: str | None) -> Judged:
+    files = FolderMasks(open_mask_files(predictions))
+    samples = score_questions(files, folder_questions(truth, split or ""), videos)
+    return _judged(Report.of({"protocol": "folder"}, str(predictions), FolderDataset(truth, split or "").name, samples))
+
+
 def _judged(report: Report) -> Judged:
     return Judged(report.figures(), report.markdown())
 
@@ -81,6 +89,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
     "refer_youtube_vos": Protocol("refer-youtube-vos", _refer_youtube_vos),
     "mevis": Protocol("mevis", _mevis),
     "ref_davis17": Protocol("ref-davis17", _ref_davis17),
+    "folder": Protocol("folder", _folder),
 }
 
 

@@ -12,7 +12,7 @@ from locater.evaluation.metrics.davis import DavisSummary, ObjectGrid, four_anno
 from locater.evaluation.metrics.packed_masks import PackedMask, compare
 from locater.io.text_files import find
 
-_VOID = 255
+VOID = 255
 # The unsupervised set first: it is what the peers of Ref-DAVIS17 score against.
 _PLACES = tuple(
     f"{root}{name}"
@@ -70,8 +70,8 @@ def _summary(predictions: MaskFiles, truth: MaskFiles, videos: Sequence[str] | N
 
 
 def _grid(video: str, frames: Sequence[str], predictions: MaskFiles, truth: MaskFiles, prefix: str) -> ObjectGrid:
-    true = _as_numbers([truth.read(f"{video}/{frame}") for frame in frames])
-    predicted = _as_numbers([predictions.read(f"{prefix}{video}/{frame}") for frame in frames])
+    true = as_numbers([truth.read(f"{video}/{frame}") for frame in frames])
+    predicted = as_numbers([predictions.read(f"{prefix}{video}/{frame}") for frame in frames])
     for frame, one, other in zip(frames, predicted, true, strict=True):
         if one.shape != other.shape:
             raise LocaterError(
@@ -79,7 +79,7 @@ def _grid(video: str, frames: Sequence[str], predictions: MaskFiles, truth: Mask
                 f"{other.shape[1]} x {other.shape[0]}; masks are scored at the ground truth's own size."
             )
     # The toolkit counts the objects of the first frame, in which all of DAVIS's are visible.
-    objects = int(np.where(true[0] == _VOID, 0, true[0]).max())
+    objects = int(np.where(true[0] == VOID, 0, true[0]).max())
     proposals = max(int(each.max()) for each in predicted)
     rows = max(objects, proposals)
     crossed: list[list[list[FrameCounts]]] = [[[] for _ in range(objects)] for _ in range(rows)]
@@ -87,7 +87,7 @@ def _grid(video: str, frames: Sequence[str], predictions: MaskFiles, truth: Mask
     for one, other in zip(predicted, true, strict=True):
         ours = [PackedMask.of(one == number) for number in range(1, rows + 1)]
         theirs = [PackedMask.of(other == number) for number in range(1, objects + 1)]
-        void = PackedMask.of(other == _VOID) if (other == _VOID).any() else None
+        void = PackedMask.of(other == VOID) if (other == VOID).any() else None
         for row, mask in enumerate(ours):
             for column, true_mask in enumerate(theirs):
                 crossed[row][column].append(compare(mask, true_mask, void))
@@ -98,7 +98,7 @@ def _grid(video: str, frames: Sequence[str], predictions: MaskFiles, truth: Mask
     return ObjectGrid(video, crossed, fixed, has_strangers=proposals > objects)
 
 
-def _as_numbers(pictures: Sequence[Numbers]) -> list[Numbers]:
+def as_numbers(pictures: Sequence[Numbers]) -> list[Numbers]:
     """Object numbers; pictures of nothing but 0 and 255 show one object (DAVIS 2016), not void."""
     values = set().union(*(np.unique(each).tolist() for each in pictures))
-    return [(each != 0).astype(np.uint8) for each in pictures] if values <= {0, _VOID} else list(pictures)
+    return [(each != 0).astype(np.uint8) for each in pictures] if values <= {0, VOID} else list(pictures)

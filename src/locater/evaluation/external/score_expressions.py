@@ -1,4 +1,4 @@
-"""One mask a sentence and frame against Refer-YouTube-VOS or MeViS: J&F of each sentence, then their mean."""
+"""One mask a sentence and frame against Refer-YouTube-VOS, MeViS and their like: J&F of each sentence, their mean."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from locater.evaluation.external.mask_files import MaskFiles, read_mask
 from locater.evaluation.external.submission import frame_names
 from locater.evaluation.metrics.exact_mean import mean
 from locater.evaluation.metrics.packed_masks import PackedMask, compare
-from locater.evaluation.metrics.sample_score import FrameScore, SampleScore
+from locater.evaluation.metrics.sample_score import Drawn, FrameScore, SampleScore
 from locater.io.coco_masks import decode_segmentation
 from locater.io.text_files import need, read_json
-from locater.records import Mask, SampleInfo
+from locater.records import FrameSource, Mask, SampleInfo
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Question:
     info: SampleInfo
     frames: Sequence[str]
     masks: Mapping[int, Mask | None]
+    video: FrameSource | None = None  # for pictures, where it is at hand
 
 
 def score_questions(
@@ -32,7 +33,7 @@ def score_questions(
 ) -> list[SampleScore]:
     """Every sentence's score; of the listed videos alone, where a list is given."""
     wanted = None if videos is None else frozenset(videos)
-    scores = [_score(predictions, each) for each in questions if wanted is None or each.info.video in wanted]
+    scores = [score_question(predictions, each) for each in questions if wanted is None or each.info.video in wanted]
     if not any(score.frames for score in scores):
         raise LocaterError("The ground truth holds no masks of these videos; check its folder, --split and --videos.")
     return scores
@@ -45,7 +46,7 @@ def refer_youtube_vos_questions(root: Path, split: str) -> Iterator[Question]:
     dataset = ReferYouTubeVos(root, split)
     for info in dataset.samples():
         sample = dataset.load(info)
-        yield Question(info, frame_names(sample.frames, info.video), sample.masks)
+        yield Question(info, frame_names(sample.frames, info.video), sample.masks, sample.frames)
 
 
 def mevis_questions(root: Path, split: str) -> Iterator[Question]:
@@ -85,9 +86,11 @@ def _union_masks(
     return masks
 
 
-def _score(predictions: MaskFiles, question: Question) -> SampleScore:
+def score_question(predictions: MaskFiles, question: Question) -> SampleScore:
+    """One sentence's score, with its masks."""
     frames: list[FrameScore] = []
     steadiness: list[float] = []
+    drawn: dict[int, Drawn] = {}
     last: PackedMask | None = None
     for index in sorted(question.masks):
         name = f"{question.info.key}/{question.frames[index]}"
@@ -97,10 +100,10 @@ def _score(predictions: MaskFiles, question: Question) -> SampleScore:
                 f"{name}.png is {mask.shape[1]} x {mask.shape[0]}, its ground truth {true.shape[1]} x {true.shape[0]}; "
                 "masks are scored at the ground truth's own size."
             )
-        packed = PackedMask.of(mask)
+        packed, drawn[index] = PackedMask.of(mask), Drawn.of(mask)
         truth = PackedMask(0, packed.layout) if true is None else PackedMask.of(true)
         frames.append(FrameScore(index, compare(packed, truth), 1.0))
         if last is not None and last.layout == packed.layout:
             steadiness.append(compare(packed, last).iou)
         last = packed
-    return SampleScore(question.info, tuple(frames), len(question.frames), mean(steadiness))
+    return SampleScore(question.info, tuple(frames), len(question.frames), mean(steadiness), predictions=drawn)

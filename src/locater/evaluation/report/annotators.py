@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from locater.evaluation.metrics.davis import DavisSummary, four_annotators, grids_of
 from locater.evaluation.metrics.sample_score import SampleScore
-from locater.evaluation.report.sections import Evaluator, Sections, Table, markdown_table, percent
+from locater.evaluation.report.sections import Evaluator, Sections
 from locater.records import Dataset
+from locater.report.tables import Table, percent
 
 
 class AnnotatorsEvaluator(Evaluator[Dataset]):
@@ -19,12 +20,10 @@ class AnnotatorsEvaluator(Evaluator[Dataset]):
             for grid in grids:
                 summaries[annotation].add(grid)
         found = four_annotators(summaries)
-        return Sections(
-            {"annotators": found}, (Table("The four annotations, by matching mode", annotators_table(found)),)
-        )
+        return Sections({"annotators": found}, (annotators_table(found),))
 
 
-def annotators_table(annotators: Mapping[str, Mapping[str, Mapping[str, float | int | None]]]) -> str:
+def annotators_table(annotators: Mapping[str, Mapping[str, Mapping[str, float | int | None]]]) -> Table:
     """One row per annotation (or whatever `annotators` is keyed by), J, F and J&F in every mode."""
     modes = list(next(iter(annotators.values())))
     columns = [f"{name} {mode.replace('_', '-')}" for mode in modes for name in ("J", "F", "J&F")]
@@ -32,4 +31,4 @@ def annotators_table(annotators: Mapping[str, Mapping[str, Mapping[str, float | 
         [annotation, *(percent(by_mode[mode][name]) for mode in modes for name in ("j", "f", "j&f"))]
         for annotation, by_mode in annotators.items()
     ]
-    return markdown_table(["", *columns], rows)
+    return Table("The four annotations, by matching mode", ["", *columns], rows)

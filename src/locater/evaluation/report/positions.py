@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from locater.evaluation.metrics.positions import Row, position_results
 from locater.evaluation.metrics.sample_score import SampleScore
-from locater.evaluation.report.sections import Evaluator, Sections, Table, markdown_table, percent
+from locater.evaluation.report.sections import Evaluator, Sections
+from locater.report.tables import Table, percent
 from locater.worlds.composed.position_world import PositionWorld
 
 _TITLES = {
@@ -30,15 +31,15 @@ class PositionsEvaluator(Evaluator[PositionWorld]):
         """`positions` and `nouns`."""
         found = position_results(self.source, samples)
         tables = (
-            Table("Whether the meant one of two is chosen", _table(found.rows, _TITLES)),
-            Table("By noun", _table(found.nouns, {})),
+            _table("Whether the meant one of two is chosen", found.rows, _TITLES),
+            _table("By noun", found.nouns, {}),
         )
         return Sections({"positions": found.rows, "nouns": found.nouns}, tables)
 
 
-def _table(rows: Mapping[str, Row], titles: Mapping[str, str]) -> str:
+def _table(title: str, rows: Mapping[str, Row], titles: Mapping[str, str]) -> Table:
     cells = [
         [titles.get(name, name), str(row["questions"]), *(percent(row[column]) for column in _COLUMNS)]
         for name, row in rows.items()
     ]
-    return markdown_table(["", "questions", *_COLUMNS.values()], cells)
+    return Table(title, ["", "questions", *_COLUMNS.values()], cells)

@@ -7,16 +7,9 @@ from typing import Any, Generic, Self, TypeVar
 from locater.errors import LocaterError
 from locater.evaluation.metrics.sample_score import SampleScore
 from locater.records import Dataset
+from locater.report.tables import Table
 
 DatasetT = TypeVar("DatasetT", bound=Dataset)
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table of `results.md`."""
-
-    title: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -65,14 +58,3 @@ class Evaluator(Generic[DatasetT]):
     def sections(self, samples: Sequence[SampleScore]) -> Sections:  # noqa: ARG002 (nothing beside the scores)
         """What its report holds beside the scores of all and of groups."""
         return NO_SECTIONS
-
-
-def percent(value: float | int | None) -> str:
-    """A share as a person reads it."""
-    return "-" if value is None else f"{100 * value:.2f}"
-
-
-def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The text of a table."""
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return "\n".join(lines + ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows])

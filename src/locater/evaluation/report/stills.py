@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from locater.datasets.coco_val import ABSENT_KINDS, CocoVal
 from locater.evaluation.metrics.sample_score import SampleScore
 from locater.evaluation.metrics.stills import still_results
-from locater.evaluation.report.sections import Evaluator, Sections, Table, markdown_table, percent
+from locater.evaluation.report.sections import Evaluator, Sections
+from locater.report.tables import Table, percent
 
 _ROWS = {
     "noun": "the only one of its class, by its noun",
@@ -32,5 +33,5 @@ class StillsEvaluator(Evaluator[CocoVal]):
             [_ROWS[kind], str(row["questions"]), *(percent(row[column]) for column in _COLUMNS)]
             for kind, row in found.items()
         ]
-        table = markdown_table(["", "questions", *_COLUMNS.values()], rows)
-        return Sections({"stills": found}, (Table("By kind of question", table),))
+        table = Table("By kind of question", ["", "questions", *_COLUMNS.values()], rows)
+        return Sections({"stills": found}, (table,))

@@ -7,9 +7,10 @@ from locater.evaluation.metrics.sample_score import SampleScore
 from locater.evaluation.metrics.subsets import SUBSETS, Third, average_of, by_subset, thirds_of
 from locater.evaluation.metrics.summary import Scores
 from locater.evaluation.report.published import published_rows, published_thirds
-from locater.evaluation.report.sections import NO_SECTIONS, Evaluator, Sections, Table, markdown_table, percent
+from locater.evaluation.report.sections import NO_SECTIONS, Evaluator, Sections
 from locater.evaluation.report.titles import TITLES
 from locater.records import Dataset
+from locater.report.tables import Table, percent
 
 _COLUMNS = ("map_of_precisions", "coco_ap", "oiou", "miou", "j&f", "presence_accuracy")
 _PRINTED = {"oiou": "oIoU", "miou": "mIoU", "map_of_precisions": "mAP", "coco_ap": "mAP"}
@@ -37,16 +38,16 @@ class SubsetsEvaluator(Evaluator[Dataset]):
             average = average_of(scores)
             published = {subset: published_rows(f"{label}-{subset}") for subset in SUBSETS}
             figures |= {"average": average, "published_subsets": published}
-            tables.append(Table("M, S, T and their average", _average_table({**scores, "average": average}, published)))
+            tables.append(_average_table({**scores, "average": average}, published))
         thirds = thirds_of(samples)
         printed = {subset: published_thirds(f"{label}-{subset}") for subset in thirds}
         figures |= {"thirds": thirds, "published_thirds": printed}
         if thirds:
-            tables.append(Table("By number of objects, in thirds", _thirds_table(thirds, printed)))
+            tables.append(_thirds_table(thirds, printed))
         return Sections(figures, tuple(tables))
 
 
-def _average_table(rows: Mapping[str, Scores], published: Mapping[str, PublishedRows]) -> str:
+def _average_table(rows: Mapping[str, Scores], published: Mapping[str, PublishedRows]) -> Table:
     """A row for each subset and one for their average, each above the printed ones."""
     cells: list[list[str]] = []
     for subset, scores in rows.items():
@@ -54,10 +55,10 @@ def _average_table(rows: Mapping[str, Scores], published: Mapping[str, Published
         for method, values in published.get(subset, {}).items():
             printed = [f"{values[_PRINTED[column]]:.1f}" if column in _PRINTED else "-" for column in _COLUMNS]
             cells.append([f"{subset}, {method}", *printed])
-    return markdown_table(["", *(TITLES[column] for column in _COLUMNS)], cells)
+    return Table("M, S, T and their average", ["", *(TITLES[column] for column in _COLUMNS)], cells)
 
 
-def _thirds_table(thirds: Mapping[str, Sequence[Third]], published: Mapping[str, PublishedThirds]) -> str:
+def _thirds_table(thirds: Mapping[str, Sequence[Third]], published: Mapping[str, PublishedThirds]) -> Table:
     """mIoU by number of objects, beside the printed ones."""
     rows: list[list[str]] = []
     for subset, groups in thirds.items():
@@ -65,4 +66,4 @@ def _thirds_table(thirds: Mapping[str, Sequence[Third]], published: Mapping[str,
         for group, paper in zip(groups, printed, strict=True):
             row = [subset, f"{group['objects_per_video']:.2f}", str(group["samples"]), percent(group["miou"])]
             rows.append(row + (["-", "-"] if paper is None else [f"{paper[0]:.2f}", f"{paper[1]:.1f}"]))
-    return markdown_table(_THIRDS_COLUMNS, rows)
+    return Table("By number of objects, in thirds", _THIRDS_COLUMNS, rows)

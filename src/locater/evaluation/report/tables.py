@@ -15,8 +15,9 @@ from locater.evaluation.metrics.flicker import flicker
 from locater.evaluation.metrics.sample_score import SampleScore
 from locater.evaluation.metrics.summary import Scores, grouped, summarise
 from locater.evaluation.report.published import published_rows
-from locater.evaluation.report.sections import NO_SECTIONS, Sections, Table, markdown_table, percent
+from locater.evaluation.report.sections import NO_SECTIONS, Sections
 from locater.evaluation.report.titles import TITLES
+from locater.report.tables import Table, percent
 
 _GROUP_TITLES = {
     "kind": "By kind of sentence",
@@ -91,19 +92,33 @@ class Report:
 
     def markdown(self) -> str:
         """The text of `results.md`."""
-        counts = self.scores
-        parts = [
-            f"# {self.dataset_name}: {self.answers}",
-            f"{counts['samples']} questions to {counts['videos']} videos, {counts['frames']} annotated frames. "
-            "All scores in per cent; docs/evaluation.md says how each is computed.",
-            markdown_table(["score", ""], [[title, percent(self.scores[name])] for name, title in TITLES.items()]),
-        ]
-        if self.published:
-            parts += ["## Beside the published results", _paper_table(self.scores, self.published)]
-        groups = [Table(_GROUP_TITLES[name], _group_table(group)) for name, group in self.groups.items()]
-        for table in (*self.sections.tables, *groups, *self.sections.details):
-            parts += [f"## {table.title}", table.text]
+        scores, *others = self.tables()
+        parts = [f"# {self.title}", self.about, scores.markdown()]
+        for table in others:
+            parts += [f"## {table.title}", table.markdown()]
         return "\n\n".join(parts) + "\n"
+
+    @property
+    def title(self) -> str:
+        """What was asked, and whose answers they are."""
+        return f"{self.dataset_name}: {self.answers}"
+
+    @property
+    def about(self) -> str:
+        """How much was asked, and where to read on."""
+        counts = self.scores
+        return (
+            f"{counts['samples']} questions to {counts['videos']} videos, {counts['frames']} annotated frames. "
+            "All scores in per cent; docs/evaluation.md says how each is computed."
+        )
+
+    def tables(self) -> list[Table]:
+        """Every table, that of all scores first."""
+        scores = [[title, percent(self.scores[name])] for name, title in TITLES.items()]
+        published = [_paper_table(self.scores, self.published)] if self.published else []
+        groups = [_group_table(_GROUP_TITLES[name], group) for name, group in self.groups.items()]
+        all_scores = Table("All scores", ["score", ""], scores)
+        return [all_scores, *published, *self.sections.tables, *groups, *self.sections.details]
 
     def write(self, folder: Path, samples: Sequence[SampleScore]) -> None:
         """Fill a folder with results.json, results.md and per_sample.csv."""
@@ -117,15 +132,15 @@ def as_json(figures: Mapping[str, Any]) -> str:
     return json.dumps(figures, indent=1, ensure_ascii=False) + "\n"
 
 
-def _group_table(group: Mapping[str, Scores]) -> str:
+def _group_table(title: str, group: Mapping[str, Scores]) -> Table:
     rows = [
         [name, str(scores["samples"]), *(percent(scores[column]) for column in _GROUP_COLUMNS)]
         for name, scores in group.items()
     ]
-    return markdown_table(["", "questions", *(TITLES[name] for name in _GROUP_COLUMNS)], rows)
+    return Table(title, ["", "questions", *(TITLES[name] for name in _GROUP_COLUMNS)], rows)
 
 
-def _paper_table(scores: Scores, published: Mapping[str, Mapping[str, float]]) -> str:
+def _paper_table(scores: Scores, published: Mapping[str, Mapping[str, float]]) -> Table:
     has = next(iter(published.values()))
     columns = [name for name in _PAPER_COLUMNS if name in has or (name.startswith("mAP") and "mAP" in has)]
     rows = [["ours", *(percent(scores[_PAPER_COLUMNS[name]]) for name in columns)]]
@@ -137,8 +152,8 @@ def _paper_table(scores: Scores, published: Mapping[str, Mapping[str, float]]) -
                 *(f"{values['mAP']:.1f} *" if name.startswith("mAP") else f"{values[name]:.1f}" for name in columns),
             ]
         )
-    note = "\n\n\\* printed as mAP without saying which of the two." if "mAP" in has else ""
-    return markdown_table(["", *columns], rows) + note
+    note = "* printed as mAP without saying which of the two." if "mAP" in has else ""
+    return Table("Beside the published results", ["", *columns], rows, note)
 
 
 def as_csv(samples: Sequence[SampleScore]) -> str:

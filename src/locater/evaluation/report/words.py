@@ -8,9 +8,10 @@ from locater.evaluation.metrics.sample_score import SampleScore
 from locater.evaluation.metrics.sequences import SEQUENCE_SCORES, by_sequence
 from locater.evaluation.metrics.summary import Scores, summarise
 from locater.evaluation.metrics.words_decide import answerable, rightly_asked, words_results
-from locater.evaluation.report.sections import Evaluator, Sections, Table, markdown_table, percent
+from locater.evaluation.report.sections import Evaluator, Sections
 from locater.evaluation.report.titles import TITLES
 from locater.evaluation.run.contrasts import ContrastedDataset
+from locater.report.tables import Table, percent
 
 _ROWS = {
     "right": "the right sentence",
@@ -62,22 +63,22 @@ class WordsEvaluator(Evaluator[ClassedDataset]):
         words, sequences = words_results(samples), by_sequence(right)
         return Sections(
             {"words": words, "sequences": sequences},
-            (Table("Whether the words decide", _words_table(words)),),
-            (Table("By sequence", _sequence_table({**sequences, "all": summarise(right)})),),
+            (_words_table(words),),
+            (_sequence_table({**sequences, "all": summarise(right)}),),
         )
 
 
-def _words_table(words: Mapping[str, Scores]) -> str:
+def _words_table(words: Mapping[str, Scores]) -> Table:
     rows = [
         [_ROWS[name], str(scores["samples"]), *(percent(scores[column]) for column in _COLUMNS)]
         for name, scores in words.items()
     ]
-    return markdown_table(["", "questions", *_COLUMNS.values()], rows)
+    return Table("Whether the words decide", ["", "questions", *_COLUMNS.values()], rows)
 
 
-def _sequence_table(sequences: Mapping[str, Scores]) -> str:
+def _sequence_table(sequences: Mapping[str, Scores]) -> Table:
     rows = [
         [name, str(scores["samples"]), *(percent(scores[column]) for column in SEQUENCE_SCORES)]
         for name, scores in sequences.items()
     ]
-    return markdown_table(["", "questions", *(TITLES[column] for column in SEQUENCE_SCORES)], rows)
+    return Table("By sequence", ["", "questions", *(TITLES[column] for column in SEQUENCE_SCORES)], rows)

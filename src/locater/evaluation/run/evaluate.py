@@ -9,7 +9,8 @@ from locater.datasets.catalog import Source
 from locater.datasets.drawn_worlds import Drawing
 from locater.errors import LocaterError
 from locater.evaluation.external.submission import protocol_of, write_submission
-from locater.evaluation.report.failures import write_failures
+from locater.evaluation.report.failures import answer_strip, best, worst, write_failures
+from locater.evaluation.report.page import results_page
 from locater.evaluation.report.tables import Report
 from locater.evaluation.run.evaluators import evaluator_of
 from locater.evaluation.run.processes import Place
@@ -17,6 +18,8 @@ from locater.evaluation.run.runner import Listener, answer_share, chosen, claim,
 from locater.inference.segmenter import Segmenter
 from locater.io.atomic import atomic_entries
 from locater.model.checkpoint import SECOND_LOOK, WEIGHTS, find_checkpoint
+
+WORST_SHOWN, BEST_SHOWN = 6, 3  # on the page
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,18 @@ def evaluate(request: EvaluateRequest, segmenter: Segmenter, place: Place, liste
     report = Report.of(run, request.checkpoint, dataset.name, evaluator.counted(samples), sections)
     with atomic_entries(request.out) as partial:
         report.write(partial, samples)
+        answerable = evaluator.answerable(samples)
+        bad, good = (
+            [(score, answer_strip(dataset, score)) for score in chosen_ones]
+            for chosen_ones in (
+                worst(answerable, request.failures),
+                best(answerable, min(BEST_SHOWN, request.failures)),
+            )
+        )
         if request.failures:
-            write_failures(partial / "failures", dataset, evaluator.answerable(samples), request.failures)
+            write_failures(partial / "failures", bad)
+        page = results_page(report, evaluator.counted(samples), bad[:WORST_SHOWN], good)
+        (partial / "results.html").write_text(page.html(), "utf-8")
     if request.submission is not None and protocol is not None:
         write_submission(request.submission, protocol, dataset, samples)
     return Finished(report, not_understood)
