@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 import locater
@@ -78,6 +79,22 @@ def test_the_reference_has_every_public_name_and_no_other() -> None:
         module, _, attribute = name.rpartition(".")
         assert getattr(import_module(module), attribute).__doc__, name
     assert {f"locater.{name}" for name in locater.__all__} <= set(named)
+
+
+def test_comments_beside_and_above_attributes_are_shown() -> None:
+    pytest.importorskip("griffe", reason="the extra `docs` is not installed")
+    from tools.site_attributes import comment_of
+
+    lines = [
+        "    # ---- a ruler ----",
+        "    x: int  # pixels",
+        "    # how likely,",
+        "    # if known",
+        "    y: float = 0",
+        "z = 1",
+    ]
+    assert [comment_of(lines, line, line) for line in (1, 4, 5)] == ["pixels", "how likely, if known", ""]
+    assert comment_of(["# ---- a ruler ----", "x: int"], 1, 1) == ""
 
 
 def test_nothing_of_the_site_comes_from_elsewhere() -> None:
