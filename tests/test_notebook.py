@@ -26,6 +26,7 @@ def run_cell(source: str, names: dict[str, object]) -> object:
     return eval(compile(ast.Expression(last.value), NOTEBOOK.name, "eval"), names) if last else None
 
 
+@pytest.mark.filterwarnings("ignore:.*overlap in frame:UserWarning")  # an untrained network marks everything
 def test_the_first_look_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
