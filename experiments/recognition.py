@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 import locater
 from experiments.machine import machine
-from experiments.strange_words import absent_nouns, asked, numbers, upright
+from experiments.words.strange_words import absent_nouns, asked, numbers, upright
 from locater.model.locater import Locater
 from locater.worlds.composed import Pack
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.reviewing import make_set
+from tests.support.pages.reviewing import make_set
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,9 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -24,36 +23,15 @@ from locater.contrast.decisions import rejected_sequences
 from locater.contrast.review.outlines import outline_path
 from locater.contrast.review.pairs import BuiltPairs
 from locater.contrast.review.pictures import Pictures
-from locater.contrast.review.server import ReviewServer
 from locater.errors import LocaterError
 from locater.video.mp4 import Mp4File
-from tests.support.reviewing import PAIR, decisions, make_set, reviewing
+from locater.web.review.server import ReviewServer
+from tests.support.pages.reviewing import PAIR, decisions, make_set, reviewing
+from tests.support.pages.serving import JSON, Client
 
-JSON = {"Content-Type": "application/json"}
 
-
-class Client:
-    """Requests to a server, from a browser's point of view or an intruder's."""
-
-    def __init__(self, url: str) -> None:
-        self.host = urlsplit(url).netloc
-
-    def ask(
-        self, path: str, body: Any = None, headers: Mapping[str, str] = JSON, method: str | None = None
-    ) -> tuple[int, bytes, str]:
-        connection = http.client.HTTPConnection(self.host, timeout=20)
-        try:
-            content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-            connection.request(method or ("GET" if body is None else "POST"), path, content, dict(headers))
-            answer = connection.getresponse()
-            return answer.status, answer.read(), answer.headers["Content-Type"]
-        finally:
-            connection.close()
-
-    def get(self, path: str) -> Any:
-        status, content, _ = self.ask(path)
-        assert status == 200, content
-        return json.loads(content)
+class ReviewClient(Client):
+    """Requests to the review."""
 
     def decide(self, decision: str, reason: str = "", sequence: str = PAIR) -> tuple[int, Any]:
         said = {"sequence": sequence, "decision": decision, "reason": reason}
@@ -67,20 +45,20 @@ class Client:
 
 
 @pytest.fixture
-def client(folder: Path) -> Iterator[Client]:
+def client(folder: Path) -> Iterator[ReviewClient]:
     yield from serving(folder)
 
 
-def serving(folder: Path) -> Iterator[Client]:
+def serving(folder: Path) -> Iterator[ReviewClient]:
     with ReviewServer(folder) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield Client(server.url)
+        yield ReviewClient(server.url)
         server.shutdown()
         thread.join()
 
 
-def test_the_page_and_its_parts_are_served_and_name_nothing_elsewhere(client: Client) -> None:
+def test_the_page_and_its_parts_are_served_and_name_nothing_elsewhere(client: ReviewClient) -> None:
     for path, kind in (("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")):
         status, content, found = client.ask(path)
         assert status == 200 and found.startswith(kind) and content
@@ -89,14 +67,14 @@ def test_the_page_and_its_parts_are_served_and_name_nothing_elsewhere(client: Cl
         assert b"https:" not in content and b"//cdn" not in content
         assert content.replace(b"http://www.w3.org/2000/svg", b"").count(b"http:") == 0
     connection = http.client.HTTPConnection(client.host)
-    connection.request("GET", "/")
+    connection.request("GET", "/", headers={"Authorization": f"Bearer {client.token}"})
     headers = connection.getresponse().headers
     connection.close()
     assert headers["Content-Security-Policy"].startswith("default-src 'none'")
     assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
 
 
-def test_the_overview_lists_the_pairs_in_the_datasets_order(client: Client, folder: Path) -> None:
+def test_the_overview_lists_the_pairs_in_the_datasets_order(client: ReviewClient, folder: Path) -> None:
     found = client.get("/api/review")
     lines = [json.loads(line) for line in (folder / "pairs.jsonl").read_text().splitlines()]
     assert [pair["sequence"] for pair in found["pairs"]] == [line["sequence"] for line in lines if line["paired"]]
@@ -105,7 +83,7 @@ def test_the_overview_lists_the_pairs_in_the_datasets_order(client: Client, fold
     assert found["dataset"] == "a2d-sentences-test" and len(found["reasons"]) == 5
 
 
-def test_a_pair_has_both_sentences_their_roles_and_clips(client: Client) -> None:
+def test_a_pair_has_both_sentences_their_roles_and_clips(client: ReviewClient) -> None:
     pair = client.get(f"/api/pairs/{PAIR}")
     assert pair["query"]["expression"] == "a brown dog is running on the grass"
     assert pair["contrast"]["expression"] == "a brown dog is walking on the grass"
@@ -150,7 +128,7 @@ def test_every_layout_shows_the_same_clips_and_outlines(asked: dict[str, Any], b
                 assert picture.shape == original.shape and np.abs(picture - original).mean() < 12
 
 
-def test_a_decision_is_in_the_file_and_the_counts_follow(client: Client, folder: Path) -> None:
+def test_a_decision_is_in_the_file_and_the_counts_follow(client: ReviewClient, folder: Path) -> None:
     status, saved = client.decide("accept")
     assert status == 200 and saved["counts"]["accepted"] == 1
     status, saved = client.decide("reject", "  the dog\nwalks too ")
@@ -162,7 +140,7 @@ def test_a_decision_is_in_the_file_and_the_counts_follow(client: Client, folder:
     assert (pair["decision"], pair["reason"]) == ("reject", "the dog walks too")
 
 
-def test_undoing_brings_back_what_was_said_before(client: Client, folder: Path) -> None:
+def test_undoing_brings_back_what_was_said_before(client: ReviewClient, folder: Path) -> None:
     client.decide("accept")
     client.decide("reject", "no")
     for expected in ("accept", "undecided"):
@@ -184,12 +162,12 @@ def test_undoing_brings_back_what_was_said_before(client: Client, folder: Path) 
         {"decision": ["accept"]},
     ],
 )
-def test_half_a_decision_is_refused(client: Client, folder: Path, body: Any) -> None:
+def test_half_a_decision_is_refused(client: ReviewClient, folder: Path, body: Any) -> None:
     status, content, _ = client.ask("/api/decisions", body)
     assert status == 422 and json.loads(content)["error"].endswith(".") and not decisions(folder)
 
 
-def test_a_decision_of_odd_characters_is_kept(client: Client, folder: Path) -> None:
+def test_a_decision_of_odd_characters_is_kept(client: ReviewClient, folder: Path) -> None:
     assert client.decide("reject", "Müll \ud800 \U0001f415")[0] == 200
     assert decisions(folder)[0]["reason"] == "Müll ? \U0001f415"
 
@@ -215,7 +193,7 @@ def test_a_decision_of_odd_characters_is_kept(client: Client, folder: Path) -> N
         "/api/nothing",
     ],
 )
-def test_what_is_not_there_is_not_found(client: Client, path: str) -> None:
+def test_what_is_not_there_is_not_found(client: ReviewClient, path: str) -> None:
     status, content, kind = client.ask(path)
     assert status == 404 and kind == "application/json" and json.loads(content)["error"]
 
@@ -230,14 +208,14 @@ def test_a_record_that_points_elsewhere_shows_nothing(folder: Path, tmp_path: Pa
             assert client.ask(f"/frames/{PAIR}/0")[0] == 404
 
 
-def test_a_broken_video_is_told_and_the_rest_goes_on(client: Client, folder: Path) -> None:
+def test_a_broken_video_is_told_and_the_rest_goes_on(client: ReviewClient, folder: Path) -> None:
     shutil.rmtree(folder / f"S/videos/{PAIR}")
     status, content, _ = client.ask(f"/frames/{PAIR}/0")
     assert status == 422 and PAIR in json.loads(content)["error"]
     assert client.get(f"/api/pairs/{PAIR}") and client.decide("reject", "A video is broken")[0] == 200
 
 
-def test_other_sites_get_nothing(client: Client, folder: Path) -> None:
+def test_other_sites_get_nothing(client: ReviewClient, folder: Path) -> None:
     said = {"sequence": PAIR, "decision": "accept"}
     assert client.ask("/", headers={"Host": "evil.example"})[0] == 403
     assert client.ask("/api/decisions", said, {**JSON, "Host": "evil.example"})[0] == 403
@@ -248,13 +226,13 @@ def test_other_sites_get_nothing(client: Client, folder: Path) -> None:
     assert client.ask("/api/decisions", said, {**JSON, "Origin": f"http://{client.host}"})[0] == 200
 
 
-def test_odd_requests_are_refused_and_the_server_goes_on(client: Client, folder: Path) -> None:
+def test_odd_requests_are_refused_and_the_server_goes_on(client: ReviewClient, folder: Path) -> None:
     assert client.ask("/api/decisions", b"{", JSON)[0] == 400
     assert client.ask("/api/decisions", [1], JSON)[0] == 400
-    assert client.ask("/api/decisions", b"", {**JSON, "Content-Length": "many"})[0] == 411
+    assert client.ask("/api/decisions", b"", {**JSON, "Content-Length": "many"})[0] == 400
     assert client.ask("/api/decisions", b"", {**JSON, "Content-Length": str(2**30)})[0] == 413
     assert client.ask("/api/nothing", {})[0] == 404
-    assert client.ask("/", method="DELETE")[0] == 501
+    assert client.ask("/", method="DELETE")[0] == 405
     host, _, port = client.host.partition(":")
     with socket.create_connection((host, int(port))) as rude:
         rude.sendall(b"GET /api/review HTTP/1.1\r\n")  # and away
@@ -262,7 +240,7 @@ def test_odd_requests_are_refused_and_the_server_goes_on(client: Client, folder:
 
 
 def test_a_full_disk_is_told_and_leaves_no_half_line(
-    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
+    client: ReviewClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.decide("accept")
 
@@ -286,13 +264,13 @@ def test_a_line_that_a_kill_cut_short_does_not_spoil_the_next(folder: Path) -> N
 
 def test_a_killed_server_has_kept_what_it_said_it_saved(folder: Path) -> None:
     with reviewing(folder) as (process, url):
-        first = Client(url).get("/api/review")["pairs"][0]["sequence"]
-        assert Client(url).decide("reject", "The roles are wrong", first)[0] == 200
+        first = ReviewClient(url).get("/api/review")["pairs"][0]["sequence"]
+        assert ReviewClient(url).decide("reject", "The roles are wrong", first)[0] == 200
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert decisions(folder) == [{"sequence": first, "decision": "reject", "reason": "The roles are wrong"}]
     with reviewing(folder) as (process, url):
-        assert Client(url).get("/api/review")["pairs"][0]["decision"] == "reject"
+        assert ReviewClient(url).get("/api/review")["pairs"][0]["decision"] == "reject"
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=20)
     assert process.returncode == 0 and not errors
@@ -371,3 +349,25 @@ def test_frames_of_a_film_are_kept_within_bounds(tmp_path: Path) -> None:
         assert pictures.cached_bytes <= 5000
     with pytest.raises(LocaterError, match="has no frame 40"):
         pictures.picture(path, 40)
+
+
+def test_links_and_pipes_in_a_set_show_nothing(client: ReviewClient, folder: Path, tmp_path: Path) -> None:
+    Image.new("RGB", (9, 9)).save(tmp_path / "private.jpg")
+    picture = folder / f"S/videos/{PAIR}/00000.jpg"
+    for kind in ("link", "pipe"):
+        picture.unlink()
+        if kind == "link":
+            picture.symlink_to(tmp_path / "private.jpg")
+        else:
+            os.mkfifo(picture)
+        status, content, _ = client.ask(f"/frames/{PAIR}/0")
+        assert status == 422 and json.loads(content)["error"].endswith(".")
+    assert client.picture(1).shape
+
+
+def test_another_local_user_gets_nothing_and_deep_json_is_refused(client: ReviewClient, folder: Path) -> None:
+    said = {"sequence": PAIR, "decision": "accept"}
+    for path, body in (("/", None), ("/api/review", None), (f"/frames/{PAIR}/0", None), ("/api/decisions", said)):
+        assert client.ask(path, body, {**JSON, "Authorization": ""})[0] == 403
+    assert client.ask("/api/decisions", b'{"a":' * 10_000)[0] == 400
+    assert not decisions(folder)

@@ -6,10 +6,11 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.reviewing import decisions, reviewing
+from tests.support.pages.reviewing import decisions, reviewing
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -46,7 +47,10 @@ def open_page(browser: Any, url: str, problems: list[str], **options: Any) -> An
     page = context.new_page()
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("request", lambda asked: None if asked.url.startswith((url, "data:")) else problems.append(asked.url))
+    page.on(
+        "request",
+        lambda asked: None if asked.url.startswith((url.partition("?")[0], "data:")) else problems.append(asked.url),
+    )
     page.goto(url)
     expect(page.locator("#place")).to_have_text(re.compile("Pair"))
     return page
@@ -174,8 +178,8 @@ def test_a_server_killed_after_a_key_press_has_kept_it(browser: Any, folder: Pat
         page.keyboard.press("a")
         expect(page.locator("#alert")).to_contain_text("Not saved. The review's server does not answer")
         expect(page.locator("#counts")).to_contain_text("1 of 5 decided")
-    with reviewing(folder, "--port", url.rsplit(":", 1)[1].strip("/")):
-        page.reload()
+    with reviewing(folder, "--port", str(urlsplit(url).port)) as (_, new_url):
+        page.goto(new_url)  # another sitting, another token
         expect(page.locator("#place")).to_have_text("Pair 2 of 5")
         expect(page.locator("#counts")).to_contain_text("1 of 5 decided")
     assert len(decisions(folder)) == 1

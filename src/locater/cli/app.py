@@ -15,6 +15,7 @@ from locater.cli.explain import explain
 from locater.cli.live import live
 from locater.cli.process.stopping import INTERRUPTED, stopped
 from locater.cli.segment import demo, segment
+from locater.cli.serving.web import web
 from locater.cli.terminal import one_line
 from locater.cli.train import ablate, finetune, second_look, train
 from locater.errors import LocaterError
@@ -26,7 +27,7 @@ app = typer.Typer(
 )
 for command in (
     *(segment, live, explain, demo, info, presets, init, average, export),
-    *(train, finetune, evaluate, score, compare, ablate, second_look, bench),
+    *(train, finetune, evaluate, score, compare, ablate, second_look, bench, web),
 ):
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from locater.cli.opening import DATA
+from locater.cli.opening import DATA, need_web
 from locater.cli.options import SplitOption
 from locater.cli.terminal import progress_display
 
@@ -115,7 +115,9 @@ def contrast_review(
     import webbrowser
 
     from locater.contrast.decisions import DECISIONS
-    from locater.contrast.review.server import ReviewServer
+
+    need_web()
+    from locater.web.review.server import ReviewServer
 
     with ReviewServer(folder, port) as server:
         counts = server.session.counts()

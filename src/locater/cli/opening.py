@@ -1,6 +1,9 @@
 """What several commands open: a checkpoint on a device in a precision, and data by its name."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from locater.errors import LocaterError
 
 if TYPE_CHECKING:
     from locater.inference.segmenter import Segmenter
@@ -19,3 +22,10 @@ def open_segmenter(checkpoint: str, device: str | None, precision: str) -> "Segm
 
     place = find_device(device)
     return load(checkpoint, place, find_precision(precision, place))
+
+
+def need_web() -> None:
+    """Nothing, where the libraries that serve pages are installed."""
+    for name in ("starlette", "uvicorn"):
+        if find_spec(name) is None:
+            raise LocaterError(f"Pages need {name}, which is not installed; run: pip install 'locater[web]'.")

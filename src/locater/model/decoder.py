@@ -10,9 +10,9 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.compute.rows import expand_to_expressions
 from locater.compute.upsample import upsample
 from locater.model.memory import summary
-from locater.model.rows import expand_to_expressions
 from locater.records import FramePrediction, Words
 
 Readout = Literal["product", "cosine", "encoder_only"]

@@ -8,13 +8,13 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.compute.rows import expand_to_expressions
 from locater.config import ModelConfig
 from locater.model.decoder import Question, ReferringDecoder
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
 from locater.model.memory import LocalGlobalMemory
 from locater.model.presence import PresenceHead
 from locater.model.recognition import Recognition
-from locater.model.rows import expand_to_expressions
 from locater.model.text import TextEncoder
 from locater.model.visual.encoder import VisualEncoder
 from locater.model.visual.refiner import Refiner

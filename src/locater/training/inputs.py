@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from locater.compute.rows import expand_to_expressions
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.model.locater import ClipPrediction, Locater
-from locater.model.rows import expand_to_expressions
 from locater.records import Batch, Tokens, Words
 from locater.training.data.batches import TrainingData, mirrored, share_of_batch, training_plans
 from locater.training.data.features import FeatureBatch, FeatureCache, features_of

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from locater.compute.rows import expand_to_expressions
 from locater.compute.upsample import upsample
 from locater.model.locater import ClipPrediction
-from locater.model.rows import expand_to_expressions
 
 
 class Supervision(Protocol):

@@ -1,1 +1,1 @@
-"""The human check of a built set: a web page on this machine, where people accept and reject its pairs."""
+"""The human check of a built set, its data side: pairs as a page shows them, and the sitting that decides on them."""

@@ -5,8 +5,8 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.compute.rows import expand_to_expressions
 from locater.compute.upsample import upsample
-from locater.model.rows import expand_to_expressions
 from locater.model.visual.encoder import IMAGENET_STATISTICS, PixelNorm
 from locater.model.visual.tiny_vit import TinyViTTrunk
 from locater.model.visual.two_way import CHANNELS, BoxPrompt, ChannelNorm, MaskPrompt, PointPrompt, TwoWayDecoder

@@ -22,7 +22,6 @@ from locater.model.checkpoint import (
     WEIGHTS,
     find_checkpoint,
     from_pretrained,
-    load_second_look,
     save_pretrained,
     with_words_of,
 )
@@ -101,13 +100,11 @@ def finetune(
 
     taken = blend(start, tuned, _ends(place), score)
     # It looks through the visual encoder and the word table, which stay as they are.
-    second_look = load_second_look(find_checkpoint(request.start))
-    save_pretrained(taken.model, request.out / "checkpoint", second_look=second_look)
+    # Without a second look: it knows nothing of new names, and would doubt what was just learned.
+    save_pretrained(taken.model, request.out / "checkpoint")
     tell("answering what was held out, before and after")
     infos = _asked(parted.validation, MOST_FRAMES.get(device.type, MOST_FRAMES["cpu"]))
-    before, after = (
-        _answers(Segmenter(model, second_look=second_look), parted.validation, infos) for model in (start, taken.model)
-    )
+    before, after = (_answers(Segmenter(model), parted.validation, infos) for model in (start, taken.model))
     return Finetuned(request, settings, parted, taken, before, after, len(parted.validation.samples()))
 
 

@@ -1,6 +1,6 @@
 """How much words that nobody trained on spoil: single photographs of named things, kept out of training.
 
-    python -m experiments.strange_words CHECKPOINT PACK [--photographs 120] [--split validation]
+    python -m experiments.words.strange_words CHECKPOINT PACK [--photographs 120] [--split validation]
 
 Each photograph of a pack that shows one thing of a fair size is asked for that thing by its bare noun, by the noun with
 additions that say nothing, for a thing of the same kind that is not there, and for any other. Printed: the mean IoU,

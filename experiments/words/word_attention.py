@@ -1,7 +1,7 @@
 """Which of the network's views on words tells which word decides: each is compared with removing the words one by one.
 
-    python -m experiments.word_attention CHECKPOINT DATA [--every 4] [--limit 30] [--frames 3]
-    python -m experiments.word_attention CHECKPOINT --cost
+    python -m experiments.words.word_attention CHECKPOINT DATA [--every 4] [--limit 30] [--frames 3]
+    python -m experiments.words.word_attention CHECKPOINT --cost
 
 Of every so-many-th question a few frames are segmented by the whole sentence and by the sentence without each of its
 words. What a word decides is 1 - IoU of the masks with and without it (before any refiner). Of each view the rank

@@ -1,10 +1,7 @@
 """Sets to review, and the real command that serves them."""
 
 import json
-import re
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any
 from locater.contrast.build import BuildRequest, build
 from locater.datasets.catalog import open_dataset
 from tests.support.making_contrasts import FakeLabeler, make_contrasting_a2d
+from tests.support.pages.serving import served
 
 PAIR = "two_0__one_0"  # a brown dog is running / walking on the grass
 
@@ -32,21 +30,5 @@ def decisions(folder: Path) -> list[Any]:
 @contextmanager
 def reviewing(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`locater contrast review` as a process of its own, with its address; gone at the end."""
-    command = [sys.executable, "-m", "locater", "contrast", "review", str(folder), "--no-browser", *options]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell's background jobs ignore Ctrl-C, and so would this if the tests ran in one.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )
-    try:
-        assert process.stdout is not None and process.stderr is not None
-        first = process.stdout.readline()
-        found = re.search(r"http://\S+/", first)
-        assert found, first + process.stderr.read()
-        yield process, found[0]
-    finally:
-        process.kill()
-        process.communicate()
+    with served("contrast", "review", str(folder), "--no-browser", *options) as running:
+        yield running

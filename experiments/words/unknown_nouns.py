@@ -1,6 +1,6 @@
 """How many sentences are refused for a noun that a checkpoint does not understand: real English ones, and others.
 
-    python -m experiments.unknown_nouns CHECKPOINT [--queries a2d_annotation.txt] [--show]
+    python -m experiments.words.unknown_nouns CHECKPOINT [--queries a2d_annotation.txt] [--show]
 
 The English ones are those of `davis:ROOT` and, where the file is given, A2D Sentences' queries; the others lie beside
 this program.

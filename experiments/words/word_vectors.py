@@ -1,6 +1,6 @@
 """Which word vectors know most about words that training has never seen? Held-out nouns, no training of a network.
 
-    python -m experiments.word_vectors --data ../shared/data --visual efficientnet_lite2.safetensors \\
+    python -m experiments.words.word_vectors --data ../shared/data --visual efficientnet_lite2.safetensors \\
         --encoder all-MiniLM-L6-v2/ --glove glove.6B.50d.txt --table words.safetensors
 
 docs/words.md says where the files come from. A ridge regression learns, on four fifths of the nouns, what a thing looks

@@ -3,6 +3,7 @@
 import { Player } from "./player.js";
 import { showSentence } from "./sentence.js";
 
+history.replaceState(null, "", location.pathname); // the cookie has the token now
 const find = (id) => document.getElementById(id);
 const articles = { query: find("query"), contrast: find("contrast") };
 const player = new Player(articles, showPlace);
@@ -31,7 +32,7 @@ async function ask(path, body) {
   try {
     answer = await fetch(path, asked);
   } catch {
-    throw new Error("The review's server does not answer; start “locater contrast review” again and reload the page.");
+    throw new Error("The review's server does not answer; start “locater contrast review” again and open its address.");
   }
   const content = await answer.json();
   if (!answer.ok) throw Object.assign(new Error(content.error), { status: answer.status });
@@ -318,8 +319,9 @@ document.addEventListener("keydown", (event) => {
 });
 
 find("frame").addEventListener("input", () => {
+  const place = Number(find("frame").value); // before anything shows another
   player.setPlaying(false);
-  player.seek(Number(find("frame").value));
+  player.seek(place);
 });
 find("frame").addEventListener("pointerup", () => find("main").focus({ preventScroll: true }));
 

@@ -1,0 +1,1 @@
+"""Probes of words: strange ones, unknown nouns, which decide, and vectors."""

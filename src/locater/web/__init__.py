@@ -1,0 +1,1 @@
+"""Pages for people who never open a terminal, on one server: segmenting, and the review of a contrast set."""

@@ -1,0 +1,1 @@
+"""The page where people drop a clip, type sentences, watch and correct the masks, and take them away."""

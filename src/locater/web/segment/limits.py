@@ -1,0 +1,30 @@
+"""What a clip may be, and how many there may be at a time."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on what people upload, and on how long it is kept."""
+
+    upload_bytes: int = 512 * 2**20
+    seconds: float = 600.0
+    pixels: int = 9_000_000  # of a frame: 4096 x 2160 and a little
+    memory_bytes: int = 2 * 2**30  # of a process that decodes one clip, beside what it starts with
+    clips: int = 32  # open at a time
+    clips_of_a_client: int = 4
+    running: int = 4  # clips that take turns at the network; those after them wait in line
+    away_seconds: float = 600.0  # that a clip is kept while no tab shows it
+    leaving_seconds: float = 20.0  # likewise, when its tab said goodbye; a reloaded page is back sooner
+    open_seconds: float = 30.0  # to find out what an upload is
+    frame_seconds: float = 60.0  # to decode the next frame
+
+    @property
+    def frames(self) -> int:
+        """The most frames of a clip, whatever its header says of its length."""
+        return int(self.seconds * 120)
+
+
+MOST_SENTENCES = 8  # a bit of a mask picture's byte each
+LONGEST_SENTENCE = 200  # characters
+MOST_CLICKS = 200

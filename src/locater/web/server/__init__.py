@@ -1,0 +1,1 @@
+"""What both pages are served with: an address with a token, bounded connections, checked requests."""
