@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test mutants
+.PHONY: demo test mutants docs
 demo: .venv/installed
 	$(BIN)/python -m locater demo --out demo --force
 
@@ -17,6 +17,10 @@ test: .venv/installed-dev
 mutants: .venv/installed-dev
 	$(BIN)/python -m tests.mutants --jobs 2
 
+# The documentation site, every link and anchor in it checked: build/site/index.html.
+docs: .venv/installed-docs
+	$(BIN)/mkdocs build --strict
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
@@ -26,4 +30,8 @@ mutants: .venv/installed-dev
 
 .venv/installed-dev: .venv/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --editable ".[dev]"
+	touch $@ .venv/installed
+
+.venv/installed-docs: .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable ".[docs]"
 	touch $@ .venv/installed
