@@ -21,9 +21,12 @@ WORDS = ["cat", "cup", "left", "moves", "on", "right", "that", "the", "to"]
 def run_cell(source: str, names: dict[str, object]) -> object:
     """What a notebook would show below the cell: the value of its last line, where that is an expression."""
     tree = ast.parse(source)
-    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, NOTEBOOK.name, "exec"), names)
-    return eval(compile(ast.Expression(last.value), NOTEBOOK.name, "eval"), names) if last else None
+    last = tree.body[-1]
+    before = tree.body[:-1] if isinstance(last, ast.Expr) else tree.body
+    exec(compile(ast.Module(before, type_ignores=[]), NOTEBOOK.name, "exec"), names)
+    if not isinstance(last, ast.Expr):
+        return None
+    return eval(compile(ast.Expression(last.value), NOTEBOOK.name, "eval"), names)
 
 
 @pytest.mark.filterwarnings("ignore:.*overlap in frame:UserWarning")  # an untrained network marks everything
