@@ -26,7 +26,7 @@ ASKED_FOR = ("src/locater/model/memory.py", "src/locater/datasets/catalog.py", "
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 OUR_COMMAND = re.compile(r"(?<![\w./\-])locater[ \t]+([a-z][\w-]*)(?:[ \t]+([\w-]+))?(.*)")
-OUR_MODULE = re.compile(r"python3? -m ((?:experiments|tools|tests)\.\w+)(.*)")
+OUR_MODULE = re.compile(r"python3? -m ((?:experiments|tools|tests)(?:\.\w+)+)(.*)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FIGURE = re.compile(r"(?<![\w.])\d*\.\d+")
 A_COMMAND = re.compile(r"(?:^    |`)(?:\w+=\S+ )*(?:locater|python -m|pytest|make) ", re.MULTILINE)
