@@ -239,7 +239,7 @@ def test_one_write_takes_little_beside_the_literal_equation(run: Run, monkeypatc
     for row in rows:
         assert 0 < row["tensors_MB"] < 100 and row["literal_MB"] > 0 and row["cuda_MB"] is None
     monkeypatch.setattr(write_memory, "LIMIT", 1e-6)
-    ran = run("write-memory")
+    ran = run("write-memory", "--force")
     assert ran.code == 2
     assert "Benchmark write-memory found a disagreement: paper, global: MB at most: DISAGREES" in ran.err
 
@@ -254,7 +254,7 @@ def test_a_training_step_is_timed_where_its_losses_agree(run: Run, monkeypatch: 
     assert len(report["checks"]) == 1
 
     monkeypatch.setattr(training, "_ways", lambda _: {"another rate": {"learning_rate": 0.1}})
-    ran = run("training")
+    ran = run("training", "--force")
     assert ran.code == 2 and "another rate: losses against op by op: DISAGREES" in ran.err
     assert ran.report("training")["rows"][1] == {"way": "another rate (disagrees)"}
 

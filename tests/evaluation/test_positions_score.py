@@ -59,9 +59,11 @@ class Scripted(Segmenter):
         self.rule = rule
 
     def segment(  # type: ignore[override]  # as much of it as the runner calls
-        self, source: FrameSource, expressions: list[str], *, soft: bool, anyway: bool
+        self, source: FrameSource, expressions: list[str], *, soft: bool, anyway: bool, mode: str, chunk_frames: int
     ) -> Iterator[FrameResult]:
-        assert soft and anyway and len(expressions) == 2  # both questions in one pass
+        assert (
+            soft and anyway and mode == "auto" and chunk_frames > 0 and len(expressions) == 2
+        )  # both questions in one pass
         nothing = torch.zeros(2, 0, 1)
         for frame in source.frames():
             asked = [self.infos[source.info.name, each] for each in expressions]

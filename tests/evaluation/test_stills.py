@@ -57,11 +57,12 @@ class Scripted:
 
     def __init__(self, mask: Mask) -> None:
         self.masks = mask[None]
+        self.device = torch.device("cpu")
 
     def segment(
-        self, source: FrameSource, expressions: list[str], *, soft: bool, anyway: bool
+        self, source: FrameSource, expressions: list[str], *, soft: bool, anyway: bool, mode: str, chunk_frames: int
     ) -> Iterator[FrameResult]:
-        assert soft and anyway and len(expressions) == 1
+        assert soft and anyway and mode == "auto" and chunk_frames > 0 and len(expressions) == 1
         nothing = torch.zeros(1, 0, 1)
         for frame in source.frames():
             state = VideoState(nothing, nothing, 1, True, tuple(expressions))

@@ -68,9 +68,9 @@ class Scripted(Segmenter):
         self.rule = rule
 
     def segment(  # type: ignore[override]  # as much of it as the runner calls
-        self, source: FrameSource, expressions: list[str], *, soft: bool, anyway: bool
+        self, source: FrameSource, expressions: list[str], *, soft: bool, anyway: bool, mode: str, chunk_frames: int
     ) -> Iterator[FrameResult]:
-        assert soft and anyway
+        assert soft and anyway and mode == "auto" and chunk_frames > 0
         assert len(list(source.frames())) == source.info.frame_count  # a network looks at the whole video first
         return (self._answer(frame, tuple(expressions)) for frame in source.frames())
 

@@ -72,7 +72,7 @@ def segment(
     jobs = place_results(asked, out)
     sentences = sentences_for(asked, corrections)
 
-    def write(segmenter: "Segmenter", source: "FrameSource", folder: Path) -> int:
+    def write(segmenter: "Segmenter", source: "FrameSource", folder: Path) -> tuple[int, list[str]]:
         return _write_results(segmenter, source, sentences, formats, folder, live, anyway, threshold, corrections)
 
     def open_network() -> "Segmenter":
@@ -100,7 +100,7 @@ def _segment_each(
     jobs: "Sequence[Job]",
     force: bool,
     open_network: "Callable[[], Segmenter]",
-    write: "Callable[[Segmenter, FrameSource, Path], int]",
+    write: "Callable[[Segmenter, FrameSource, Path], tuple[int, list[str]]]",
 ) -> None:
     """Each video into its folder, with one network; one that cannot be had does not keep the others from theirs."""
     segmenter: Segmenter | None = None
@@ -134,14 +134,16 @@ def _segment_one(
     source: "FrameSource",
     job: Job,
     force: bool,
-    write: "Callable[[Segmenter, FrameSource, Path], int]",
+    write: "Callable[[Segmenter, FrameSource, Path], tuple[int, list[str]]]",
 ) -> None:
     from locater.io.results_folder import results_folder
 
     with results_folder(job.out, "locater segment", force=force) as partial:
-        frames = write(segmenter, source, partial)
+        frames, findings = write(segmenter, source, partial)
         made = sorted(entry.name for entry in partial.iterdir())
     typer.echo(f"{frames} frames segmented into {job.out}: {', '.join(made)}")
+    for sentence in findings:
+        typer.echo(sentence)
 
 
 def _give_up(job: Job, error: LocaterError, videos: int, failed: list[Path]) -> None:
@@ -195,8 +197,8 @@ def _write_results(
     threshold: float | None = None,
     corrections: "Sequence[Correction]" = (),
     on_result: "Callable[[FrameResult], None] | None" = None,
-) -> int:
-    """The number of frames segmented and written, with progress on the terminal."""
+) -> tuple[int, list[str]]:
+    """The number of frames segmented and written, with progress on the terminal, and what was found."""
     from locater.video.writer import open_writers
 
     names = [text or f"clicked {place}" for place, text in enumerate(expressions, start=1)]
@@ -220,9 +222,7 @@ def _write_results(
                 on_result(result)
             counts.segmented()
         frames = counts.finished()
-    for sentence in findings.sentences():
-        typer.echo(sentence)
-    return frames
+    return frames, list(findings.sentences())
 
 
 class _FrameCounts:

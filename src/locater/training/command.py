@@ -47,14 +47,12 @@ def train_preset(
     given = None if start is None else find_checkpoint(start)
     run = Run(folder, parse_recipe(name, values), given)
     run.check()
-    is_known = any(any(folder.glob(f"{stage}state-*/progress.json")) for stage in ("", "stage*/"))
-    if not is_known:  # a run from before folders were marked is known by its state
-        claim_folder(folder / MARKER, {"made_by": "locater train"}, "something else")
     config = _with_words_of_all(preset(name, values), run, data)
     scores: dict[str, float] = {}
     for number, stage in enumerate(run.stages, start=1):
         place = run.place(number)
         if isinstance(stage, AverageConfig):
+            _claim(folder)
             processes = PartialState()
             if processes.is_main_process:
                 write_average(stage, [run.checkpoint(each, number) for each in stage.of], place)
@@ -69,6 +67,7 @@ def train_preset(
         elif begin is not None:
             load_to_go_on(model, begin)
         source = _opened(stage, config, data)
+        _claim(folder)
         scores = Trainer(model, source, stage, place, seed=own_seed, workers=workers, trackers=trackers).run(listen)
     return scores
 
@@ -94,6 +93,12 @@ def with_vocabulary(config: ModelConfig, words: Sequence[str]) -> ModelConfig:
         return config
     text = config.text.model_copy(update={"vocabulary": Vocabulary.of_text(words).words})
     return config.model_copy(update={"text": text})
+
+
+def _claim(folder: Path) -> None:
+    """Mark the folder as a training's, once nothing is wrong with the call; a training from before marks is known."""
+    if not any(any(folder.glob(f"{stage}state-*/progress.json")) for stage in ("", "stage*/")):
+        claim_folder(folder / MARKER, {"made_by": "locater train"}, "something else")
 
 
 def _with_words_of_all(config: ModelConfig, run: Run, data: str) -> ModelConfig:

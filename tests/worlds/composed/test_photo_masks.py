@@ -213,7 +213,7 @@ def test_a_pack_takes_such_masks(
     assert len(pack.photographs) == 24 and all(len(each.things) == 1 for each in pack.photographs)
     assert pack.held_out == ("ball",) and pack.cutouts[0].source == "n02088364_0_beagle"
     draw_photograph(photos / "n02088364_0_beagle.png", (30, 30, 90, 90), size=100)
-    run(monkeypatch, "compose", ["--cutouts", masks, photos, "--out", out, *sizes], 2)
+    run(monkeypatch, "compose", ["--cutouts", masks, photos, "--out", out, "--force", *sizes], 2)
     assert "has another size than its mask" in capsys.readouterr().err
 
 
