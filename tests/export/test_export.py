@@ -188,7 +188,7 @@ def test_the_command_writes_graphs_that_the_shown_loop_runs(
     exported: Path, video: npt.NDArray[np.uint8], shown_loop: Loop
 ) -> None:
     names = {"text.onnx", "visual.onnx", "fuse.onnx", "write_global.onnx", "step.onnx", "first_cells.npz", "model.json"}
-    assert {path.name for path in exported.iterdir()} == names
+    assert {path.name for path in exported.iterdir()} == {*names, MARKER}
     for sentences in (SENTENCES, SENTENCES[:1]):
         assert_same_masks(small({}), exported, video, shown_loop, sentences)
 

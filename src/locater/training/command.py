@@ -67,8 +67,9 @@ def train_preset(
         elif begin is not None:
             load_to_go_on(model, begin)
         source = _opened(stage, config, data)
+        trainer = Trainer(model, source, stage, place, seed=own_seed, workers=workers, trackers=trackers)
         _claim(folder)
-        scores = Trainer(model, source, stage, place, seed=own_seed, workers=workers, trackers=trackers).run(listen)
+        scores = trainer.run(listen)
     return scores
 
 
