@@ -3,6 +3,7 @@
 import re
 import shlex
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from typer.main import get_command
 from locater.cli import app as cli
 from locater.inference.demo import render_clip
 from locater.model.checkpoint import from_pretrained, shipped_checkpoints
+from locater.video.mp4 import Mp4File
+from locater.video.reader import open_source
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -20,7 +23,10 @@ COMMANDS = re.findall(r"^    (locater [^\n]+)", README, re.MULTILINE)
 
 @pytest.fixture
 def beside_a_clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    render_clip(tmp_path / "clip.mp4")
+    render_clip(tmp_path / "whole.mp4")
+    with Mp4File(tmp_path / "clip.mp4", 12.0) as file:  # as much of it as the examples ask for
+        for frame in islice(open_source(tmp_path / "whole.mp4").frames(), 14):
+            file.write(frame.pixels, frame.timestamp)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
