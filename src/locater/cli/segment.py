@@ -166,7 +166,7 @@ def demo(
 
     check_results_folder(out, force=force)
     segmenter = open_segmenter(checkpoint, None, "float32")
-    with results_folder(out, "locater demo", force=force) as partial:
+    with plain_warnings(), results_folder(out, "locater demo", force=force) as partial:
         clip = clip_for(checkpoint, partial / "clip.mp4")
         overlaps: list[list[float]] = []
         _write_results(
