@@ -7,6 +7,7 @@ import typer
 
 from locater.cli.opening import DATA, need_web
 from locater.cli.options import SplitOption
+from locater.cli.serving.until_stopped import serve_until_stopped
 from locater.cli.terminal import progress_display
 
 if TYPE_CHECKING:
@@ -112,8 +113,6 @@ def contrast_review(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Let a person accept or reject each pair on a web page; every decision is saved at once."""
-    import webbrowser
-
     from locater.contrast.decisions import DECISIONS
 
     need_web()
@@ -122,12 +121,7 @@ def contrast_review(
     with ReviewServer(folder, port) as server:
         counts = server.session.counts()
         typer.echo(f"{counts.decided} of {counts.total} pairs are decided. Review: {server.url} (Ctrl-C ends it)")
-        if browser:
-            webbrowser.open(server.url)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            typer.echo("")  # the terminal has just shown ^C
+        serve_until_stopped(server, browser)
         counts = server.session.counts()
     typer.echo(
         f"{counts.decided} of {counts.total} pairs are decided: {counts.accepted} accepted, {counts.rejected} "

@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from locater.compute.upsample import upsample
-from locater.inference.following import SUREST, UNKNOWN, labels_of, looks_of
-from locater.model.visual.refiner import Refiner
+from locater.inference.following import UNKNOWN, labels_of, looks_of
+from locater.model.visual.refiner import SUREST, Refiner
 from locater.records import Click, Correction, Mask
 
 _CERTAIN_AROUND = 0.012  # of the longer side: how far around a click its own word is law

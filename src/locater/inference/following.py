@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from locater.compute.upsample import upsample
+from locater.model.visual.refiner import SUREST
 from locater.records import Followed
 
 ALIKE = 8  # places of a known frame that are asked
@@ -14,7 +15,6 @@ SHARPNESS = 0.07  # differences of cosine likeness that count
 REACH = 0.15  # of the longer side: how far an object is looked for from where it was in the last frame
 UNKNOWN = 0.5
 LENIENCE = 0.5  # on a logit: it is more often overlooked than seen where it is not
-SUREST = 8.0  # a logit beyond it says no more
 _LEAST = 1e-3  # a probability below it says no more
 
 

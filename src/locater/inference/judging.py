@@ -98,9 +98,8 @@ class Judge:
         return after
 
     def _scored(self, result: FrameResult, said: Said, looks: Tensor, unjudged: frozenset[int]) -> FrameResult:
-        is_known = said.nouns.any(-1)
         with torch.inference_mode():
-            likely = self.second_look.score(looks[:, 0], said.familiarity * is_known, torch.tensor(result.presence))
+            likely = self.second_look.score(looks[:, 0], said.familiarity, torch.tensor(result.presence))
         is_believed = believed(looks[:, 0], said.familiarity) & (looks[:, 1] >= CARRIER_DOUBTED)
         scores = []
         for row, mask in enumerate(result.masks):

@@ -6,6 +6,7 @@ import typer
 
 from locater.cli.opening import DEFAULT_CHECKPOINT, need_web, open_segmenter
 from locater.cli.options import CheckpointOption, DeviceOption, PrecisionOption
+from locater.cli.serving.until_stopped import serve_until_stopped
 
 
 def web(
@@ -23,7 +24,6 @@ def web(
 ) -> None:
     """Segment clips on a page: drop one, type sentences, watch, correct, download."""
     import warnings
-    import webbrowser
 
     need_web()
     from locater.inference.segmenter import NotUnderstoodWarning
@@ -38,10 +38,5 @@ def web(
         typer.echo(f"Segment clips at {server.url} (Ctrl-C ends it)")
         if not server.address.is_local:
             typer.echo("Other machines can reach it, unencrypted: whoever has this address can use it.")
-        if browser:
-            webbrowser.open(server.url)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            typer.echo("")  # the terminal has just shown ^C
+        serve_until_stopped(server, browser)
     typer.echo("The page is closed; every upload was removed.")

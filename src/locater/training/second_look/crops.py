@@ -10,7 +10,7 @@ from locater.inference.judging import SIDE
 from locater.io.pictures import pixels_of
 from locater.records import Pixels
 from locater.video.square_crop import square_crop
-from locater.worlds.composed.pack.nouns import broader_nouns, noun_of_photograph
+from locater.worlds.composed.pack.nouns import noun_of_photograph
 from locater.worlds.composed.pack.pack import Pack
 from locater.worlds.composed.pack.photographs import Shown
 
@@ -56,7 +56,7 @@ def crops_of_photographs(folder: Path, seed: int = 0) -> Iterator[NamedCrop]:
             pixels = pixels_of(path)
             height, width = pixels.shape[:2]
             square = square_crop(pixels, (0, 0, width, height), SIDE, grown=1.0)
-            yield NamedCrop(_mirrored(square, rng), noun, broader or broader_nouns(noun))
+            yield NamedCrop(_mirrored(square, rng), noun, broader)
 
 
 def _shaken(pixels: Pixels, thing: Shown, aspect: float, rng: Random) -> Pixels:
