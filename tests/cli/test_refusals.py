@@ -93,7 +93,11 @@ NO_SUCH_GPU = f"cuda:{torch.cuda.device_count() + 7}"
 
 
 BAD_OPTIONS: list[tuple[list[str], str]] = [
-    (["--format", "overlay,gif"], "There is no output format 'gif'; choose from overlay, "),
+    (
+        ["--format", "overlay,gif"],
+        "There is no output format 'gif'; choose from overlay, overlays, png, pngs, rle, sheet, matte, alpha, cutout, "
+        "boxes, images, yolo, cvat, labelstudio, coco-video.",
+    ),
     (["--format", " , "], "No output format is left"),
     (["--precision", "float8"], "There is no precision 'float8'; choose one of float32, bfloat16, float16."),
     (["--precision", "float16", "--device", "cpu"], "float16 needs a GPU"),

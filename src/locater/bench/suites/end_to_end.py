@@ -21,6 +21,7 @@ from locater.inference.async_results import AsyncResults
 from locater.inference.segmenter import Segmenter
 from locater.records import FrameSource
 from locater.video import mp4 as mp4_module
+from locater.video.overlay import captioned
 from locater.video.reader import open_source
 from locater.video.writer import open_writers
 from locater.video.writers import videos as videos_module
@@ -51,6 +52,7 @@ def run(request: BenchRequest) -> Report:
         stages = Stages(request.device)
         with stages.around(*_places(segmenter)):
             timed = segment_video(segmenter, TimedSource(open_source(video), stages, "decode"), folder)
+    sides = captioned(np.zeros((height, width, 3), np.uint8), sentences_of(1)).shape  # with its legend
     total = Timing(tuple(each.seconds for each in plain[1:]))
     rows: list[Row] = [
         {"stage": "all, without timers", **total.milliseconds(frames), "frames/s": frames / total.median}
@@ -72,7 +74,9 @@ def run(request: BenchRequest) -> Report:
         rows=rows,
         checks=[
             Check("frames missing from the written video", float(abs((written.frame_count or 0) - frames)), 0),
-            Check("written video's width", abs((written.width or 0) - width), 0),
+            Check(
+                "written video's sides", abs((written.width or 0) - sides[1]) + abs((written.height or 0) - sides[0]), 0
+            ),
             Check("runs whose masks differ", len({each.masks for each in [*plain, timed]}) - 1, 0),
         ],
         notes=[
