@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test mutants docs
+.PHONY: demo test proof mutants docs
 demo: .venv/installed
 	$(BIN)/python -m locater demo --out demo --force
 
@@ -12,6 +12,10 @@ test: .venv/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2 --dist worksteal --durations=8
+
+# The long proofs, of which `make test` runs a slice: minutes to hours.
+proof: .venv/installed-dev
+	$(BIN)/pytest -m proof
 
 # Bugs put in one at a time: each must make a test fail.
 mutants: .venv/installed-dev
