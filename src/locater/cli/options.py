@@ -11,6 +11,13 @@ AnywayOption = Annotated[bool, typer.Option(help="Go on where a noun of a senten
 CheckpointArgument = Annotated[str, typer.Argument(help=_CHECKPOINT)]
 CheckpointOption = Annotated[str, typer.Option(help=_CHECKPOINT)]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")]
+FormatOption = Annotated[
+    str,
+    typer.Option(
+        help="Any of overlay, overlays, matte, alpha (videos); png, pngs, cutout, images, sheet (pictures); "
+        "rle, coco-video, yolo, cvat, labelstudio, boxes (annotations): docs/outputs.md."
+    ),
+]
 LiveOption = Annotated[
     bool, typer.Option("--live", help="Read once, as a camera would be: no knowledge of what comes later.")
 ]
