@@ -33,7 +33,7 @@ def make(folder: Path, videos: int, broken: int) -> Made:
     """So many videos, the broken ones evenly among them."""
     folder.mkdir()
     every = videos // broken
-    lines, good, bad = ["video,sentence,sentence"], [], []
+    lines, good, bad = ["video,sentence,sentence"], list[Path](), list[str]()
     for number in range(videos):
         if number % every == every - 1 and len(bad) < broken:
             kind = BAD[len(bad) % len(BAD)]

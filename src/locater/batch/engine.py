@@ -71,8 +71,9 @@ def outcomes(rows: Sequence[Named], settings: Settings, folder: Path, pool: Pool
     logging.getLogger("ray.data").setLevel(logging.ERROR)  # only now: the import sets it
     context = DataContext.get_current()
     context.enable_progress_bars = False
-    gpus = _gpus(pool, ray.cluster_resources())
-    workers = min(len(rows), pool.workers or _room_for(pool.cpus, gpus, ray.cluster_resources()))
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    gpus = _gpus(pool, resources)
+    workers = min(len(rows), pool.workers or _room_for(pool.cpus, gpus, resources))
     # One row at a time and none in waiting: behind a long video a short one would wait while others are idle.
     results = from_items([{ROW: row.model_dump_json()} for row in rows], override_num_blocks=len(rows)).map_batches(
         Worker,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from locater.bench.harness.report import Report
 from locater.bench.harness.request import BenchRequest
 from locater.bench.suites import (
+    batch,
     cpu,
     end_to_end,
     expressions,
@@ -30,6 +31,7 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "cpu": cpu.run,
     "write-memory": write_memory.run,
     "training": training.run,
+    "batch": batch.run,
 }
 
 

@@ -20,12 +20,13 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="fps, memory, length, expressions, end_to_end, peers, precision, cpu, write-memory, training, or all."
+            help="fps, memory, length, expressions, end_to_end, peers, precision, cpu, write-memory, training, batch, "
+            "or all."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for NAME.json and NAME.png.")],
     preset: Annotated[str, typer.Option(help="The network, with random weights.")] = "paper",
-    checkpoint: Annotated[str, typer.Option(help="Of precision and cpu: a trained network.")] = "shapes",
+    checkpoint: Annotated[str, typer.Option(help="Of precision, cpu and batch: a trained network.")] = "shapes",
     precision: Annotated[
         str | None, typer.Option(help="float32, bfloat16 or float16; by default bfloat16 on a GPU.")
     ] = None,
