@@ -151,3 +151,59 @@ def test_broken_videos_and_a_killed_worker_cost_nothing_else(tmp_path: Path, che
 @pytest.mark.proof
 def test_five_hundred_videos_with_broken_ones_and_a_worker_killed_twice(tmp_path: Path, checkpoint: Path) -> None:
     check_job(tmp_path, checkpoint, videos=500, broken=25, kills=(100, 300))
+
+
+@pytest.mark.proof
+def test_a_video_that_kills_its_worker_every_time_is_given_up(tmp_path: Path, checkpoint: Path) -> None:
+    made = make(tmp_path / "videos", videos=6, broken=1)
+    poison = write_video(tmp_path / "videos" / "poison.mp4", 4000)
+    with made.manifest.open("a") as file:
+        file.write(f"{poison.name},{DOG},{OTHER}\n")
+    out = tmp_path / "out"
+    arguments = ("batch", made.manifest, "--out", out, "--checkpoint", checkpoint, "--workers", 2, "--save-every", 600)
+    process = subprocess.Popen(
+        command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
+    killed = 0
+    while process.poll() is None:
+        for each in workers_of(process):
+            try:
+                if any(file.path == str(poison) for file in each.open_files()):
+                    each.send_signal(signal.SIGKILL)
+                    killed += 1
+            except psutil.Error:
+                continue
+        time.sleep(0.05)
+    process.communicate()
+    assert killed == 3
+    failed = table(out / "failed.csv")
+    assert set(failed) == {"poison", *made.bad}
+    assert failed["poison"]["reason"].startswith("The worker died 3 times on it, each time after frame 0")
+    assert set(finished(out)) == {path.stem for path in made.good}
+
+
+@pytest.mark.proof
+def test_a_terminated_job_leaves_nothing_running_and_goes_on_from_what_it_saved(
+    tmp_path: Path, checkpoint: Path
+) -> None:
+    (tmp_path / "videos").mkdir()
+    video = write_video(tmp_path / "videos" / "long.mp4", 3000)
+    (tmp_path / "list.csv").write_text(f"video,sentence\n{video},{DOG}\n")
+    out, before = tmp_path / "out", rays()
+    options = ("--checkpoint", checkpoint, "--format", FORMATS)
+    arguments = ("batch", tmp_path / "list.csv", "--out", out, *options, "--workers", 1, "--save-every", 1)
+    process = subprocess.Popen(
+        command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
+    while not list(out.glob(".batch/work/*/*/0-*")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.terminate()
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 143 and said.endswith("Terminated; nothing half-written is left.\n"), said
+    assert rays() <= before and table(out / "summary.csv")["long"]["status"] == "left"
+    assert not list(out.glob(".long.*"))
+    assert run_process(*arguments, timeout=600).code == 0
+    assert int(table(out / "summary.csv")["long"]["resumed_from"]) > 0
+    assert run_process("segment", video, DOG, "--out", tmp_path / "alone", *options, timeout=600).code == 0
+    assert content(out / "long") == content(tmp_path / "alone")
