@@ -7,6 +7,7 @@ not done twice, and ends, is the worker's own care: what it has finished or save
 import contextlib
 import logging
 import os
+import secrets
 import shutil
 import signal
 import tempfile
@@ -48,6 +49,8 @@ def running(pool: Pool, log: Path) -> Iterator[None]:
         stack.enter_context(contextlib.redirect_stdout(printed))
         options: dict[str, Any] = {"address": pool.address}
         if pool.address is None:
+            # Its ports are open to everybody on this machine, and whoever gets in runs code: a token of this run alone.
+            os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
             folder = _temporary_folder()
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             options = _own_ray(pool, folder)
@@ -57,7 +60,8 @@ def running(pool: Pool, log: Path) -> Iterator[None]:
                 ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
             told = " ".join(str(error).split())[:200]
-            raise LocaterError(f"Ray cannot be reached at {pool.address or 'this machine'}: {told}.") from error
+            where = f"reached at {pool.address}" if pool.address else "started on this machine"
+            raise LocaterError(f"Ray cannot be {where}: {told}; {log} may say more.") from error
         for number, handler in handlers.items():  # Ray's own would end the program without a word
             signal.signal(number, handler)
         yield
