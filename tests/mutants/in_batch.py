@@ -9,10 +9,10 @@ BATCH = (
     Mutant(
         name="a-part-that-does-not-follow",
         file="batch/parts.py",
-        old="ends[int(start)] = max(int(end), ends.get(int(start), 0))",
-        new="ends[int(start)] = int(end)",
+        old="            chains[end] = [*chains[start], (start, end)]",
+        new="            chains[end] = [*chains[start], (start, end)]\n            break",
         tests=(f"{PARTS}::test_a_worker_that_was_taken_for_lost_leaves_parts_that_are_passed_over",),
-        why="Parts of two workers would be joined by chance, not to the longest chain.",
+        why="Frames between two parts would be missing.",
     ),
     Mutant(
         name="the-earlier-sentence-wins-after-a-resume",

@@ -150,20 +150,20 @@ def _part(folder: Path, start: int, end: int) -> Path:
 
 
 def _chain(folder: Path) -> list[tuple[int, int]]:
-    """Parts that follow each other from frame 0, the longest where there are several: a worker that was taken for
-    lost may have gone on beside the next.
+    """Parts that follow each other from frame 0, as far as any do.
+
+    A worker that was taken for lost may have gone on beside the next, and then there are several ways.
     """
-    ends: dict[int, int] = {}
+    parts = []
     for path in _folders(folder):
         start, _, end = path.name.partition("-")
         if start.isdecimal() and end.isdecimal():
-            ends[int(start)] = max(int(end), ends.get(int(start), 0))
-    chain: list[tuple[int, int]] = []
-    place = 0
-    while ends.get(place, 0) > place:
-        chain.append((place, ends[place]))
-        place = ends[place]
-    return chain
+            parts.append((int(start), int(end)))
+    chains: dict[int, list[tuple[int, int]]] = {0: []}  # by the frame that they reach
+    for start, end in sorted(parts):
+        if start in chains and start < end:
+            chains[end] = [*chains[start], (start, end)]
+    return chains[max(chains)]
 
 
 def _runs(mask: Mask) -> str:
