@@ -12,16 +12,19 @@ from locater.cli.options import (
     CheckpointOption,
     ClickOption,
     DeviceOption,
+    FlipOption,
     ForceOption,
     LiveOption,
     MaskOption,
     PrecisionOption,
+    ScalesOption,
     SentenceOption,
     ThresholdOption,
 )
 from locater.cli.segmenting.corrections import read_corrections, sentences_for
 from locater.cli.segmenting.findings import Findings
 from locater.cli.segmenting.videos import Job, place_results, read_words
+from locater.cli.segmenting.views import read_views
 from locater.cli.terminal import plain_warnings, progress_display, say_failure
 from locater.errors import LocaterError
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
     from locater.cli.terminal import ProgressDisplay
     from locater.inference.segmenter import Segmenter
-    from locater.records import Correction, FrameResult, FrameSource
+    from locater.records import Correction, FrameResult, FrameSource, Views
 
 
 def segment(
@@ -64,6 +67,8 @@ def segment(
     click: ClickOption = None,
     box: BoxOption = None,
     mask: MaskOption = None,
+    scales: ScalesOption = "1",
+    flip: FlipOption = False,
 ) -> None:
     """Write the masks of every sentence in every frame of each video."""
     formats = _formats(format)
@@ -71,9 +76,12 @@ def segment(
     asked = read_words(words, sentence, needs_sentence=not corrections)
     jobs = place_results(asked, out)
     sentences = sentences_for(asked, corrections)
+    views = read_views(scales, flip)
 
     def write(segmenter: "Segmenter", source: "FrameSource", folder: Path) -> tuple[int, list[str]]:
-        return _write_results(segmenter, source, sentences, formats, folder, live, anyway, threshold, corrections)
+        return _write_results(
+            segmenter, source, sentences, formats, folder, live, anyway, threshold, corrections, views=views
+        )
 
     def open_network() -> "Segmenter":
         segmenter = open_segmenter(checkpoint, device, precision)
@@ -197,8 +205,10 @@ def _write_results(
     threshold: float | None = None,
     corrections: "Sequence[Correction]" = (),
     on_result: "Callable[[FrameResult], None] | None" = None,
+    views: "Views | None" = None,
 ) -> tuple[int, list[str]]:
     """The number of frames segmented and written, with progress on the terminal, and what was found."""
+    from locater.records import Views
     from locater.video.writer import open_writers
 
     names = [text or f"clicked {place}" for place, text in enumerate(expressions, start=1)]
@@ -214,6 +224,7 @@ def _write_results(
             threshold=threshold,
             on_global_frame=counts.looked_at,
             corrections=corrections,
+            views=views or Views(),
         )
         for result in results:
             writers.write(result)
