@@ -24,6 +24,12 @@ LiveOption = Annotated[
 PrecisionOption = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
 PresetArgument = Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace earlier results in --out.")]
+FlipOption = Annotated[
+    bool, typer.Option("--flip", help="Also mirrored, with left and right exchanged in the words; averaged.")
+]
+ScalesOption = Annotated[
+    str, typer.Option(help="Sizes in which each video is segmented, as 0.75,1,1.25; their masks are averaged.")
+]
 SentenceOption = Annotated[
     list[str], typer.Option(help="A sentence too: for one that is also the name of a file that is there.")
 ]

@@ -115,7 +115,9 @@ def _report(request: BenchRequest, watched: Watched, network: str, seconds: floa
         Check("resident memory's slope beyond its noise, bytes per frame", max(0.0, resident.low), 0),
         Check("noise of that slope, bytes per frame", resident.noise, LEAK_SEEN),
         *(
-            Check(f"drift of the {name} cells' norm beyond its noise, of the norm", _drift(found, request.frames), DRIFT)
+            Check(
+                f"drift of the {name} cells' norm beyond its noise, of the norm", _drift(found, request.frames), DRIFT
+            )
             for name, found in norms.items()
         ),
     ]
