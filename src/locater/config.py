@@ -23,6 +23,8 @@ _SettingsT = TypeVar("_SettingsT", bound=Settings)
 
 Count = Annotated[int, Field(ge=1, le=64)]
 
+DataWeight = Annotated[float, Field(gt=0, le=1e6)]
+
 WIDEST = 2.5  # a wider or higher frame is squashed to this: its cells would be few across
 
 
@@ -322,7 +324,8 @@ class TrainingConfig(Settings):
     keep_best: bool = False  # also keep, in `best`, the checkpoint that validation likes best; the start counts too
     start: str | None = None  # weights other than those of the stage before: stage2, start (of the run), a shipped name
     seed: int | None = Field(None, ge=0)  # another than the run's
-    data: str | None = None  # other than the run's
+    # Other than the run's: what --data says, or several with their weights, as {refcoco:ROOT: 3, shapes: 1}.
+    data: str | dict[str, DataWeight] | None = None
 
     @model_validator(mode="after")
     def _cache_suffices(self) -> Self:
