@@ -14,6 +14,7 @@ from locater.bench.suites import (
     memory,
     peers,
     precision,
+    soak,
     training,
     write_memory,
 )
@@ -31,6 +32,7 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "cpu": cpu.run,
     "write-memory": write_memory.run,
     "training": training.run,
+    "soak": soak.run,
     "batch": batch.run,
 }
 

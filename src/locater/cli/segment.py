@@ -12,17 +12,20 @@ from locater.cli.options import (
     CheckpointOption,
     ClickOption,
     DeviceOption,
+    FlipOption,
     ForceOption,
     FormatOption,
     LiveOption,
     MaskOption,
     PrecisionOption,
+    ScalesOption,
     SentenceOption,
     ThresholdOption,
 )
 from locater.cli.segmenting.corrections import read_corrections, sentences_for
 from locater.cli.segmenting.formats import read_formats
 from locater.cli.segmenting.videos import Job, place_results, read_words
+from locater.cli.segmenting.views import read_views
 from locater.cli.terminal import plain_warnings, progress_display, say_failure
 from locater.errors import LocaterError
 
@@ -60,6 +63,8 @@ def segment(
     click: ClickOption = None,
     box: BoxOption = None,
     mask: MaskOption = None,
+    scales: ScalesOption = "1",
+    flip: FlipOption = False,
 ) -> None:
     """Write the masks of every sentence in every frame of each video."""
     formats = read_formats(format)
@@ -67,11 +72,12 @@ def segment(
     asked = read_words(words, sentence, needs_sentence=not corrections)
     jobs = place_results(asked, out)
     sentences = sentences_for(asked, corrections)
+    views = read_views(scales, flip)
 
     def write(segmenter: "Segmenter", source: "FrameSource", folder: Path) -> tuple[int, list[str]]:
         from locater.inference.writing import Writing
 
-        writing = Writing(formats, live, anyway, threshold, tuple(corrections))
+        writing = Writing(formats, live, anyway, threshold, tuple(corrections), views)
         return _write_results(segmenter, source, sentences, writing, folder)
 
     def open_network() -> "Segmenter":

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from locater.inference.findings import Findings
-from locater.inference.segmenter import Segmenter
-from locater.records import Correction, FrameMasks, FrameResult, FrameSource, VideoState
+from locater.inference.segmenter import PLAIN, Segmenter
+from locater.records import Correction, FrameMasks, FrameResult, FrameSource, VideoState, Views
 from locater.video.writer import open_writers
 
 
@@ -19,6 +19,7 @@ class Writing:
     anyway: bool = False
     threshold: float | None = None
     corrections: tuple[Correction, ...] = ()
+    views: Views = PLAIN
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ def write_results(
             on_global_frame=on_global_frame,
             on_global_state=on_global_state,
             corrections=writing.corrections,
+            views=writing.views,
         )
         for earlier in () if before is None else before.results:
             writers.write(earlier)

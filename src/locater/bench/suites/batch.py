@@ -50,7 +50,7 @@ def run(request: BenchRequest) -> Report:
             differing = _differing(out / "plain", out / "one", clips)
     return Report(
         name="batch",
-        title=f"checkpoint {request.checkpoint}, {videos} videos of {seconds} s ({seconds * RATE} frames of "
+        title=f"checkpoint {request.trained}, {videos} videos of {seconds} s ({seconds * RATE} frames of "
         f"{SIDE} x {SIDE}), one sentence, {cores} cores",
         timed="a whole command from its start to its end, Python, PyTorch, Ray and the network's loading included; CPU "
         "seconds are of the command and all its descendants. Ways take turns; medians of "
@@ -91,7 +91,7 @@ def rows_of(taken: Mapping[str, Sequence[Used]], frames: int) -> list[Row]:
 
 
 def _ways(request: BenchRequest, clips: Sequence[Path], out: Path, cores: int) -> dict[str, Way]:
-    common = ("--checkpoint", request.checkpoint, "--precision", request.precision)
+    common = ("--checkpoint", request.trained, "--precision", request.precision)
     plain = ("segment", *map(str, clips), "--sentence", SENTENCE, "--out", str(out / "plain"), *common)
     batch = ("batch", str(clips[0].parent / "list.csv"), *common)
     return {
