@@ -41,7 +41,10 @@ def running(pool: Pool, log: Path) -> Iterator[None]:
     """Ray, ready; at the end one of our own is gone with its processes and files. What Ray prints goes to `log`."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # it would report over the network
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    import ray
+    if pool.address is None:
+        # Whoever gets in at its ports runs code: a token of this run alone, not the one that Ray keeps for a user.
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    import ray  # reads all of these
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with contextlib.ExitStack() as stack:
@@ -49,8 +52,6 @@ def running(pool: Pool, log: Path) -> Iterator[None]:
         stack.enter_context(contextlib.redirect_stdout(printed))
         options: dict[str, Any] = {"address": pool.address}
         if pool.address is None:
-            # Its ports are open to everybody on this machine, and whoever gets in runs code: a token of this run alone.
-            os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
             folder = _temporary_folder()
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             options = _own_ray(pool, folder)

@@ -18,7 +18,7 @@ from locater.records import Pixels
 from locater.video.mp4 import Mp4File
 from locater.worlds.shapes import ShapesWorld, video_seed
 
-VIDEOS, SECONDS, RATE, SIDE = 2, 60, 6, 256
+VIDEOS, SECONDS, RATE, SIDE = 4, 60, 6, 256
 ROUNDS = 3  # at most; all ways take turns, so that a busy machine is busy for each
 AIM = 0.10  # of the plain loop's time that the engine may cost
 SENTENCE = "the red circle"
