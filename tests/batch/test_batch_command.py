@@ -172,7 +172,9 @@ def test_a_video_that_kills_its_worker_every_time_is_given_up(tmp_path: Path, ch
     while process.poll() is None:
         for each in workers_of(process):
             try:
-                if any(file.path == str(poison) for file in each.open_files()):
+                # The file is open in the worker while it is hashed, and then in the process that decodes it.
+                files = [file for part in (each, *each.children(recursive=True)) for file in part.open_files()]
+                if any(file.path == str(poison) for file in files):
                     each.send_signal(signal.SIGKILL)
                     killed += 1
             except psutil.Error:

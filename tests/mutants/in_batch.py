@@ -9,8 +9,8 @@ BATCH = (
     Mutant(
         name="a-part-that-does-not-follow",
         file="batch/parts.py",
-        old="            chains[end] = [*chains[start], (start, end)]",
-        new="            chains[end] = [*chains[start], (start, end)]\n            break",
+        old="            chains[part[1]] = [*chains[part[0]], part]",
+        new="            chains[part[1]] = [*chains[part[0]], part]\n            break",
         tests=(f"{PARTS}::test_a_worker_that_was_taken_for_lost_leaves_parts_that_are_passed_over",),
         why="Frames between two parts would be missing.",
     ),

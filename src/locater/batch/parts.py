@@ -160,9 +160,9 @@ def _chain(folder: Path) -> list[tuple[int, int]]:
         if start.isdecimal() and end.isdecimal():
             parts.append((int(start), int(end)))
     chains: dict[int, list[tuple[int, int]]] = {0: []}  # by the frame that they reach
-    for start, end in sorted(parts):
-        if start in chains and start < end:
-            chains[end] = [*chains[start], (start, end)]
+    for part in sorted(parts):
+        if part[0] in chains and part[0] < part[1]:
+            chains[part[1]] = [*chains[part[0]], part]
     return chains[max(chains)]
 
 
