@@ -1,7 +1,7 @@
 """One mask sequence out of several and their scores: the best, a vote, or the first with its gaps filled in."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -17,9 +17,10 @@ DOUBTED = 0.5  # a score below which the first member's answer gives way to a be
 
 def checked_how(text: str) -> How:
     """One of the ways to join candidates."""
-    if text not in HOWS:
-        raise LocaterError(f"There is no way '{text}' to join candidates; choose {', '.join(HOWS)}.")
-    return cast(How, text)
+    for how in HOWS:
+        if how == text:
+            return how
+    raise LocaterError(f"There is no way '{text}' to join candidates; choose {', '.join(HOWS)}.")
 
 
 def weights_of(scores: Sequence[float], how: How, doubt: float = DOUBTED) -> list[float]:

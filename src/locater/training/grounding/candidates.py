@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import torch
+from einops import rearrange
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -33,7 +34,7 @@ def candidates_of(batch: Batch, weak: Sequence[Locater], generator: torch.Genera
     truth = batch.masks  # (B E, T, H, W)
     clips = len(batch.frames)
     each = len(truth) // clips
-    of_clip = truth.unflatten(0, (clips, each))
+    of_clip = rearrange(truth, "(c e) t h w -> c e t h w", c=clips)
     turns = range(1, each) if each > 1 else range(1, 2)
     others = [of_clip.roll(turn, 1 if each > 1 else 0).flatten(0, 1) for turn in turns]
     halfway = truth.shape[1] // 2
