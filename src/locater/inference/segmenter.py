@@ -132,7 +132,7 @@ class Segmenter:
         network = self._network(self.read_words(texts, anyway, corrected), views)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(views.chunk_frames(default if chunk_frames is None else chunk_frames))
-        judge = self._judge(threshold)
+        judge = self.judge(threshold)
         results = self._results(frames, network, state, chunk, is_live, soft, on_global_frame, told)
         if judge is None:
             return results
@@ -171,8 +171,8 @@ class Segmenter:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
 
-    def _judge(self, threshold: float | None) -> Judge | None:
-        """What scores the results; None where the checkpoint has no second look."""
+    def judge(self, threshold: float | None) -> Judge | None:
+        """What scores the results; None where the checkpoint has no second look, which then refuses a threshold."""
         if threshold is not None and not 0 <= threshold <= 1:
             raise LocaterError(f"The threshold is {threshold}; it must lie between 0 and 1.")
         if self.second_look is None:
