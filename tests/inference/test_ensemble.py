@@ -104,6 +104,7 @@ def test_an_image_model_marks_each_frame_alone(clipseg: Path, tmp_path: Path) ->
         ImageModel.from_pretrained(tmp_path / "nothing", "cpu")
 
 
+@pytest.mark.slow
 def test_the_surest_mask_is_followed() -> None:
     """A square that moves: its mask of one frame is found again in the others, whatever the model says there."""
     segmenter = locater.load("default", "cpu")

@@ -48,7 +48,8 @@ class Scorer:
         size = self._backbone.config.input_size(*shown[0].shape[:2])
         tensor = frames_to_tensor(shown, size, self._device)[None]
         times = frame_times(frames, source.info.duration)[None].to(self._device)
-        words = self._backbone.text(self._backbone.read([expression]))
+        tokens = self._backbone.text.trimmed(self._backbone.text.tokenize([expression]))
+        words = self._backbone.text(tokens.to(self._device))
         masks = torch.stack([_coarse(each, frames) for each in candidates])[None].to(self._device)
         logits = self._module(Scene.of(self._backbone, tensor, times, words), masks)
         return [float(each) for each in logits[0].sigmoid().cpu()]

@@ -110,7 +110,8 @@ def _held_out(data: TrainingData, config: TrainingConfig, numbers: Sequence[int]
 
 def _scored(backbone: Locater, module: Grounding, batch: Batch, masks: Tensor) -> Tensor:
     with torch.no_grad():
-        words = backbone.text(backbone.read(batch.expressions))
+        tokens = backbone.text.trimmed(backbone.text.tokenize(batch.expressions))
+        words = backbone.text(tokens.to(batch.frames.device))
         scene = Scene.of(backbone, batch.frames, batch.times, words)
     logits: Tensor = module(scene, masks, ~batch.is_annotated)
     return logits
