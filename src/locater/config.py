@@ -23,6 +23,8 @@ _SettingsT = TypeVar("_SettingsT", bound=Settings)
 
 Count = Annotated[int, Field(ge=1, le=64)]
 
+DataWeight = Annotated[float, Field(gt=0, le=1e6)]
+
 WIDEST = 2.5  # a wider or higher frame is squashed to this: its cells would be few across
 
 
@@ -279,6 +281,15 @@ class ModelConfig(Settings):
         return round(self.memory.local_ratio * self.patches)
 
 
+class GroundingConfig(Settings):
+    """The module that scores candidate masks (section 5.6); the paper gives its blocks, the rest is ours."""
+
+    width: int = Field(128, ge=1)
+    heads: int = Field(4, ge=1)
+    blocks: int = Field(4, ge=1)
+    frames: int = Field(8, ge=1)  # of a video, evenly spread, that it looks at
+
+
 class TrainingConfig(Settings):
     """How a preset is trained; the defaults are the paper's where it says (section 3.3)."""
 
@@ -322,7 +333,8 @@ class TrainingConfig(Settings):
     keep_best: bool = False  # also keep, in `best`, the checkpoint that validation likes best; the start counts too
     start: str | None = None  # weights other than those of the stage before: stage2, start (of the run), a shipped name
     seed: int | None = Field(None, ge=0)  # another than the run's
-    data: str | None = None  # other than the run's
+    # Other than the run's: what --data says, or several with their weights, as {refcoco:ROOT: 3, shapes: 1}.
+    data: str | dict[str, DataWeight] | None = None
 
     @model_validator(mode="after")
     def _cache_suffices(self) -> Self:

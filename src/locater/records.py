@@ -5,10 +5,10 @@ W word tokens (N_w), D width, G global cells (N_g), L local cells (N_l), S the s
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,57 +18,15 @@ from safetensors.torch import save as safetensors_bytes
 from torch import Tensor
 
 from locater.errors import LocaterError
+from locater.frames import Frame as Frame  # noqa: PLC0414
+from locater.frames import FrameSource as FrameSource  # noqa: PLC0414
+from locater.frames import Pixels as Pixels  # noqa: PLC0414
+from locater.frames import VideoInfo as VideoInfo  # noqa: PLC0414
 from locater.io.atomic import atomic_path
 
-Pixels = npt.NDArray[np.uint8]  # (H, W, 3), RGB
 Mask = npt.NDArray[np.bool_]  # (H, W)
 
 SMALLEST_SCALE, LARGEST_SCALE = 0.25, 4.0  # of a view: one cell in sixteen is left; sixteen times as many are made
-
-
-# ---- Frames ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class VideoInfo:
-    """What is known of a source before its frames are read; None is unknown."""
-
-    name: str
-    width: int | None = None
-    height: int | None = None
-    frame_count: int | None = None
-    frames_per_second: float | None = None
-    duration: float | None = None  # seconds
-    path: Path | None = None  # the file or the folder of pictures behind it, where there is one
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One decoded frame, upright, at its own size."""
-
-    index: int
-    timestamp: float  # seconds from the first frame
-    pixels: Pixels
-    name: str | None = None  # the picture's own file name, where the frame is one
-
-
-@runtime_checkable
-class FrameSource(Protocol):
-    """Frames in order, never all held at once."""
-
-    @property
-    def info(self) -> VideoInfo:
-        """What is known before reading."""
-        ...
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether `frames` may be called twice; a camera's may not."""
-        ...
-
-    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
-        """Frames `start`, `start + every`, ...; those between are not converted to pixels."""
-        ...
 
 
 # ---- Datasets --------------------------------------------------------------------------------------------------------

@@ -44,4 +44,5 @@ def test_exported_masks_are_the_segmenters(kind: str, tmp_path: Path) -> None:
     ours = list(Segmenter(model, "cpu").segment(video, sentences, soft=True, frames_per_second=10))
     theirs = list(names["segment"](tmp_path / "exported", list(video), 10, sentences))
     for result, soft in zip(ours, theirs, strict=True):
+        assert result.soft_masks is not None
         np.testing.assert_allclose(soft, result.soft_masks, atol=1e-3)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from locater.errors import LocaterError
+
 _CHECKPOINT = "A folder, a shipped name or a hub name."
 
 AnywayOption = Annotated[bool, typer.Option(help="Go on where a noun of a sentence is not understood.")]
@@ -53,3 +55,11 @@ ClickOption = Annotated[
 ]
 BoxOption = Annotated[list[str] | None, typer.Option(help="FRAME,LEFT,TOP,RIGHT,BOTTOM: what is meant is in it.")]
 MaskOption = Annotated[list[str] | None, typer.Option(help="FRAME,FILE: a picture of the right mask, black outside.")]
+
+
+def read_weights(text: str) -> list[float]:
+    """The numbers of `0.7,0.3` and its like."""
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError:
+        raise LocaterError(f"'{text}' is no list of weights; write numbers with commas, as 0.7,0.3.") from None

@@ -45,8 +45,8 @@ def load_pretrained(encoder: VisualEncoder | Refiner, name_or_path: str | Path) 
     TinyViT and a Refiner that of MobileSAM; for a VideoSwin those of Video-Swin-Transformer (mmaction) and of
     torchvision's swin3d; for an I3D that of pytorch-i3d. Blocks past the encoder's depth, and heads, poolers and mask
     tokens, are left out knowingly; anything else that is missing, unexpected or of another shape is an error that lists
-    the tensors, and the encoder stays as it was. Positions of another grid are resampled; a projection and an early stem
-    keep their start.
+    the tensors, and the encoder stays as it was. Positions of another grid are resampled; a projection and an early
+    stem keep their start.
 
     Pickles are refused; `python -m tools.convert` makes safetensors of them.
     """

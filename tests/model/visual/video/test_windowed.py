@@ -173,5 +173,5 @@ def test_it_learns_from_every_frame() -> None:
     encoder = encoder_of("video_swin")
     frames = torch.rand(1, 3, 3, 32, 32, requires_grad=True)
     patches: Tensor = encoder(frames).patches
-    patches.square().sum().backward()
+    patches.square().sum().backward()  # type: ignore[no-untyped-call]
     assert frames.grad is not None and all(frames.grad[0, t].abs().sum() > 0 for t in range(3))

@@ -101,7 +101,7 @@ class SwinBlock(nn.Module):
         spans = dict(zip(("wt", "wr", "wc"), window, strict=True))
         windows = rearrange(padded, "b (t wt) (r wr) (c wc) d -> b (t r c) (wt wr wc) d", **spans)
         counts = {name: side // span for name, side, span in zip("trc", padded.shape[1:4], window, strict=True)}
-        mixed = rearrange(
+        mixed: Tensor = rearrange(
             self.attention(windows, is_apart),
             "b (t r c) (wt wr wc) d -> b (t wt) (r wr) (c wc) d",
             **counts,

@@ -66,11 +66,10 @@ def in_windows(frames: Tensor) -> Tensor:
     count = frames.shape[1]
     # By index rather than by padding what is missing: nothing here depends on whether anything is.
     places = torch.arange((count + WINDOW - 1) // WINDOW * WINDOW, device=frames.device).clamp(max=count - 1)
-    windows = frames[:, places].unflatten(1, (-1, WINDOW)).flatten(0, 1)
-    return rearrange(windows, "n t c h w -> n c t h w")
+    return rearrange(frames[:, places], "b (n t) c h w -> (b n) c t h w", t=WINDOW)
 
 
 def _one_per_frame(maps: Tensor, batch: int, count: int) -> Tensor:
     """(B, T, ...) from the maps (B N, t, ...) of windows, interpolated in time."""
-    steps = upsample_rows(maps.flatten(2), WINDOW).unflatten(2, maps.shape[2:])
-    return steps.unflatten(0, (batch, -1)).flatten(1, 2)[:, :count]
+    frames = upsample_rows(maps.flatten(2), WINDOW)
+    return rearrange(frames, "(b n) t x -> b (n t) x", b=batch)[:, :count].reshape(batch, count, *maps.shape[2:])
