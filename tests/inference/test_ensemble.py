@@ -13,7 +13,7 @@ from locater.inference.ensemble.fusing import checked_how, fused, weights_of
 from locater.inference.ensemble.image_model import ImageModel, followed
 from locater.inference.ensemble.scoring import Scorer
 from locater.model.build import build
-from locater.model.grounding import Grounding
+from locater.model.grounding.grounding import Grounding
 from locater.video.reader import open_source
 from tests.support.tiny_clipseg import tiny_clipseg
 

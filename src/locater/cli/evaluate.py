@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,9 @@ from locater.cli.options import (
 from locater.cli.segmenting.views import read_views
 from locater.cli.terminal import one_line, progress_display
 from locater.errors import LocaterError
+
+if TYPE_CHECKING:
+    from locater.evaluation.run.runner import Progress
 
 _MASKS = "A folder or zip of PNGs, or a JSON of COCO run lengths."
 _SCORED = (
@@ -69,18 +72,12 @@ def evaluate(
     segmenter = open_segmenter(checkpoint, place.device(device), precision, fast, best)
     with progress_display("questions/s") as progress:
         task = progress.add_task("answering", visible=place.is_first)
-        finished = run_evaluation(
-            request,
-            segmenter,
-            place,
-            listen=lambda at: progress.update(
-                task,
-                completed=at.answered,
-                total=at.questions,
-                description=f"answering, {at.frames} frames",
-                before=at.before,
-            ),
-        )
+
+        def tell(at: "Progress") -> None:
+            told = f"answering, {at.frames} frames"
+            progress.update(task, completed=at.answered, total=at.questions, description=told, before=at.before)
+
+        finished = run_evaluation(request, segmenter, place, listen=tell)
     _warn_of(finished.not_understood)
     if finished.report is not None:
         typer.echo(finished.report.markdown())
