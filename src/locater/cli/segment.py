@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from locater.records import FrameResult, FrameSource
 
 
+_OUT = typer.Option(help="Folder for the results, of several videos one in it for each; by default NAME.masks.")
+
+
 def segment(
     words: Annotated[
         list[str],
@@ -50,10 +53,7 @@ def segment(
         ),
     ],
     sentence: SentenceOption = [],  # noqa: B006
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the results, of several videos one in it for each; by default NAME.masks."),
-    ] = None,
+    out: Annotated[Path | None, _OUT] = None,
     force: ForceOption = False,
     format: FormatOption = DEFAULT_FORMATS,
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
