@@ -14,7 +14,7 @@ TRAINING = (
         file="training/grounding/candidates.py",
         old="return stacked.gather(1, order[..., None, None, None].expand_as(stacked))",
         new="return stacked",
-        tests=("training/test_grounding.py::test_a_sentence_has_right_and_wrong_candidates_in_no_order",),
+        tests=("training/grounding/test_grounding_fit.py::test_a_sentence_has_right_and_wrong_candidates_in_no_order",),
         why="A module could learn the place of the right candidate instead of what it shows.",
     ),
     Mutant(

@@ -142,12 +142,7 @@ class Segmenter:
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = _is_live(frames, mode, state)
-        if state is not None and state.expressions != texts:
-            raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-        if state is not None and state.global_index is not None and corrections:
-            raise LocaterError("The saved state is of a video without corrections; begin anew to correct it.")
-        if state is not None and state.views != views:
-            raise LocaterError(f"The saved state belongs to the scales {state.views}; go on with these.")
+        _check_state(state, texts, views, is_corrected=bool(corrections))
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
         is_followed = state is not None and state.followed is not None
         corrected = range(len(texts)) if is_followed else {each.expression for each in told}
@@ -381,6 +376,16 @@ def load(
 ) -> Segmenter:
     """A ready segmenter: `locater.load("default").track("clip.mp4", "the dog on the left")`."""
     return Segmenter.from_pretrained(name_or_path, device, precision, quality)
+
+
+def _check_state(state: VideoState | None, texts: tuple[str, ...], views: Views, is_corrected: bool) -> None:
+    """Nothing, where a video can go on from the state with these sentences in these views."""
+    if state is not None and state.expressions != texts:
+        raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
+    if state is not None and state.global_index is not None and is_corrected:
+        raise LocaterError("The saved state is of a video without corrections; begin anew to correct it.")
+    if state is not None and state.views != views:
+        raise LocaterError(f"The saved state belongs to the scales {state.views}; go on with these.")
 
 
 def _is_live(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:
