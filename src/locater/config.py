@@ -241,13 +241,12 @@ class ModelConfig(Settings):
                 raise ValueError(f"width {self.width} is not a multiple of {part}.heads {heads}")
         return self
 
-    def input_size(self, height: int, width: int) -> tuple[int, int]:
-        """Rows and columns of pixels in which the network sees a frame of that size."""
-        if not self.keep_aspect:
-            return self.image_size, self.image_size
+    def input_size(self, height: int, width: int, scale: float = 1.0) -> tuple[int, int]:
+        """Rows and columns of pixels in which the network sees a frame of that size, `scale` times as many as usual."""
         patch = self.visual.patch_size
-        stretch = math.sqrt(min(max(width / height, 1 / WIDEST), WIDEST))
-        rows, columns = (max(1, round(side / patch)) for side in (self.image_size / stretch, self.image_size * stretch))
+        stretch = math.sqrt(min(max(width / height, 1 / WIDEST), WIDEST)) if self.keep_aspect else 1.0
+        side = scale * self.image_size
+        rows, columns = (max(1, round(length / patch)) for length in (side / stretch, side * stretch))
         return rows * patch, columns * patch
 
     @property

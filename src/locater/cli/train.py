@@ -38,6 +38,7 @@ def train(
     track: Annotated[list[str], typer.Option(help="More trackers, by accelerate's names: tensorboard, wandb.")] = [],  # noqa: B006
 ) -> None:
     """Train a preset or a recipe, all of its stages; start it under `accelerate launch` or `torchrun` for many GPUs."""
+    from locater.evaluation.run.processes import place_among_processes
     from locater.training.command import train_preset
 
     mixture = _mixture(data, weights)
@@ -61,9 +62,10 @@ def train(
                 before=at.first_step,
             ),
         )
-    for kind, score in scores.items():
-        typer.echo(f"{kind:<14}{score:.3f}")
-    typer.echo(f"Checkpoint: {out / 'checkpoint'}")
+    if place_among_processes().is_first:
+        for kind, score in scores.items():
+            typer.echo(f"{kind:<14}{score:.3f}")
+        typer.echo(f"Checkpoint: {out / 'checkpoint'}")
 
 
 def _mixture(data: list[str], weights: str | None) -> str | dict[str, float]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from accelerate import PartialState
 
+from locater.compute.processes import is_joined_on_cpu
 from locater.config import LSTMConfig, ModelConfig, TrainingConfig, parse_changes, preset
 from locater.errors import LocaterError
 from locater.io.results_folder import MARKER, claim_folder
@@ -54,7 +55,7 @@ def train_preset(
         place = run.place(number)
         if isinstance(stage, AverageConfig):
             _claim(folder)
-            processes = PartialState()
+            processes = PartialState(cpu=is_joined_on_cpu())
             if processes.is_main_process:
                 write_average(stage, [run.checkpoint(each, number) for each in stage.of], place)
             processes.wait_for_everyone()

@@ -11,6 +11,7 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
+from locater.compute.processes import is_joined_on_cpu, mean_over_processes
 from locater.compute.recompute import recompute_blocks
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
@@ -64,6 +65,7 @@ class Trainer:
         self.folder = folder
         self.data = data
         self.accelerator = Accelerator(
+            cpu=is_joined_on_cpu(),
             mixed_precision=config.precision,
             gradient_accumulation_steps=config.accumulate,
             log_with=list(trackers) or None,
@@ -114,11 +116,11 @@ class Trainer:
         for step in range(first_step, self.steps):
             terms = self.step(batches, step)
             done = step + 1
-            if listen is not None and self.accelerator.is_main_process and (done % 10 == 0 or done == self.steps):
-                speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
-                listen(Progress(done, self.steps, float(terms["loss"]), speed, first_step))
             if done == 1 or done % 10 == 0 or done == self.steps:
-                record = {name: float(value) for name, value in terms.items()}
+                record = {name: float(mean_over_processes(value)) for name, value in terms.items()}
+                if listen is not None and self.accelerator.is_main_process:
+                    speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
+                    listen(Progress(done, self.steps, record["loss"], speed, first_step))
                 lost = 0 if math.isfinite(record["loss"]) else lost + 1
                 if lost == MOST_LOST:
                     raise LocaterError(

@@ -146,10 +146,13 @@ def joined(batches: Sequence[Batch]) -> Batch:
     )
 
 
-def mirrored(batch: Batch, number: int, chance: float) -> Batch:
-    """The batch with some clips flipped, and left and right exchanged in their sentences; which, `number` decides."""
-    rng = Random(number)
-    is_flipped = [rng.random() < chance for _ in range(len(batch.frames))]
+def mirrored(batch: Batch, number: int, chance: float, rank: int = 0, processes: int = 1) -> Batch:
+    """The batch with some clips flipped, and left and right exchanged in their sentences; which, `number` decides.
+
+    Of several processes that share the batch of this number each flips its own clips, as one alone would.
+    """
+    rng, clips = Random(number), len(batch.frames)
+    is_flipped = [rng.random() < chance for _ in range(clips * processes)][clips * rank : clips * (rank + 1)]
     sentences = len(batch.expressions) // len(is_flipped)
     pick = torch.tensor(is_flipped, device=batch.frames.device)[:, None, None, None, None]
     pick_mask = pick[..., 0].repeat_interleave(sentences, dim=0)
