@@ -310,4 +310,12 @@ MODEL = (
         tests=("model/visual/video/test_windowed.py::test_windows_are_seen_alone_and_the_last_one_stands_still",),
         why="A last window is filled with its last frame, as the exported loop fills it.",
     ),
+    Mutant(
+        name="authors-mean-of-what-is-written",
+        file="model/authors/memory.py",
+        old='written = rearrange(gate.transpose(-1, -2) @ given, "b h n d -> b n (h d)")',
+        new='written = rearrange(gate.transpose(-1, -2) @ given / given.shape[2], "b h n d -> b n (h d)")',
+        tests=("model/authors/test_authors.py::test_it_is_their_released_code",),
+        why="Their code sums over patches where the paper takes the mean.",
+    ),
 )
