@@ -225,7 +225,7 @@ TRAINING = (
         file="training/data/mixture.py",
         old="return periods * self._before[place][PERIOD] + self._before[place][rest]",
         new="return clip",
-        tests=("training/test_mixture.py::test_each_dataset_goes_through_all_its_sentences_before_any_again",),
+        tests=("training/data/test_mixture.py::test_each_dataset_goes_through_all_its_sentences_before_any_again",),
         why="A dataset in a mixture would skip sentences for ever.",
     ),
 )

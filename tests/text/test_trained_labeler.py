@@ -18,14 +18,14 @@ BARE = ("_", "ARG0", "ARG1", "ARG2", "ARGM-LOC", "ARGM-TMP", "ARGM-MNR", "C-ARG1
 
 def saved(folder: Path, labels: Sequence[str], answers: Mapping[str, str], marks: Sequence[str] = ()) -> Path:
     """A BERT of no layers that answers for each piece what `answers` says: its embedding is the label's own axis."""
-    from transformers import BertConfig, BertForTokenClassification, BertTokenizerFast
+    from transformers import BertConfig, BertForTokenClassification, BertTokenizer
 
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *marks, *answers]
     width = 4 * (len(labels) // 4 + 1)
     config = BertConfig(vocab_size=len(pieces), hidden_size=width, num_hidden_layers=0, num_attention_heads=1,
                         intermediate_size=4, id2label=dict(enumerate(labels)),
                         label2id={label: place for place, label in enumerate(labels)})  # fmt: skip
-    model = BertForTokenClassification(config).eval()
+    model = BertForTokenClassification(config)
     with torch.no_grad():
         embeddings = model.bert.embeddings
         for table in (embeddings.position_embeddings, embeddings.token_type_embeddings, embeddings.word_embeddings):
@@ -35,7 +35,7 @@ def saved(folder: Path, labels: Sequence[str], answers: Mapping[str, str], marks
         model.classifier.weight.zero_()
         model.classifier.weight[range(len(labels)), range(len(labels))] = 1.0
         model.classifier.bias.zero_()
-    tokenizer = BertTokenizerFast(vocab={piece: place for place, piece in enumerate(pieces)}, do_lower_case=True)
+    tokenizer = BertTokenizer(vocab={piece: place for place, piece in enumerate(pieces)}, do_lower_case=True)
     tokenizer.add_special_tokens({"additional_special_tokens": list(marks)})
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -85,7 +85,12 @@ def test_a_network_with_a_mark_is_asked_once_for_each_verb(tmp_path: Path) -> No
     labeler = open_labeler(f"huggingface:{saved(tmp_path / 'marked', BARE, answers, marks=['[V]'])}")
     asked: list[list[str]] = []
     shown = labeler._shown  # type: ignore[attr-defined]
-    labeler._shown = lambda words, verb: asked.append(shown(words, verb)) or asked[-1]  # type: ignore[attr-defined]
+
+    def listening(words: object, verb: int | None) -> list[str]:
+        asked.append(shown(words, verb))
+        return asked[-1]
+
+    labeler._shown = listening  # type: ignore[attr-defined]
 
     (labelled,) = labeler.label(["a cat is sitting by the wall and eating fish"])
 

@@ -128,13 +128,10 @@ def _authors(config: ModelConfig) -> AuthorsLocater:
             width=width,
         ),
         text=WordPieceLSTM(text.vocabulary, text.embeddings, text.embedding_width, text.layers, width, text.max_words),
-        recognition=None,
         fusion=AuthorsFusion(width, config.fusion.modules, config.fusion.heads),
         auxiliary=AuthorsHeads(width, config.fusion.modules),
         memory=AuthorsMemory(width, config.global_cells, config.local_cells),
         decoder=AuthorsDecoder(width, visual.patch_size),
-        motion_targets=None,
-        refiner=None,
     )
 
 

@@ -187,9 +187,8 @@ class Released:
             queries.append(torch.einsum("bw,bwd->bd", weights, kept))
         query = self.norm(torch.stack(queries, dim=1), "query_generator.norm")
         both = torch.cat([local, self.global_cells], dim=1)
-        found = by_heads(
-            *(self.linear(x, f"mem_reader.0.{n}") for x, n in ((values, "q"), (both, "k"), (both, "v"))), HEADS
-        )
+        q, k, v = (self.linear(x, f"mem_reader.0.{n}") for x, n in ((values, "q"), (both, "k"), (both, "v")))
+        found = by_heads(q, k, v, HEADS)
         context = self.norm(self.linear(found, "mem_reader.0.proj"), "mem_reader.1")
         logits = self.decoded(context, query)
         hard = (torch.sigmoid(logits) > 0.5).float()
@@ -208,7 +207,7 @@ class Released:
             for h in range(HEADS)
             for m in range(HEADS)
         ]
-        x = torch.cat([context.transpose(1, 2), torch.stack(maps, dim=1)], dim=1).unflatten(2, (side, side))  # type: ignore[no-untyped-call]
+        x = torch.cat([context.transpose(1, 2), torch.stack(maps, dim=1)], dim=1).view(len(context), -1, side, side)
         for place in range(4):
             name = f"main_dec_net.mask_head.{2 * place}"
             x = F.conv2d(x, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"], padding=1)

@@ -9,8 +9,10 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.config import ModelConfig
 from locater.model.authors.memory import HEADS, AuthorsMemory, mlp
 from locater.model.locater import ClipFeatures, Locater
+from locater.model.text import TextEncoder
 from locater.model.transformer import EncoderBlock
 from locater.model.visual.vit import VisionTransformer
 from locater.records import FramePrediction, VideoState, VisualFeatures, Words
@@ -152,8 +154,30 @@ class AuthorsDecoder(nn.Module):
 class AuthorsLocater(Locater):
     """The whole of it; everything around the network (loops, files, scores, training) is that of the paper's."""
 
+    fusion: AuthorsFusion  # type: ignore[assignment]
+    auxiliary: AuthorsHeads  # type: ignore[assignment]
     memory: AuthorsMemory  # type: ignore[assignment]
     decoder: AuthorsDecoder  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        visual: AuthorsViT,
+        text: TextEncoder,
+        fusion: AuthorsFusion,
+        auxiliary: AuthorsHeads,
+        memory: AuthorsMemory,
+        decoder: AuthorsDecoder,
+    ) -> None:
+        nn.Module.__init__(self)
+        self.config = config
+        self.visual = visual
+        self.text = text
+        self.fusion = fusion
+        self.auxiliary = auxiliary
+        self.memory = memory
+        self.decoder = decoder
+        self.recognition = self.motion_targets = self.refiner = self.presence = None
 
     def decode_clip(
         self,

@@ -53,9 +53,10 @@ class TrainedLabeler:
     def __init__(self, name: str, verbs: RoleLabeler | None = None) -> None:
         self._name = name
         self._model, self._tokenizer = _loaded(name)
-        self._roles = [_role_of(label) for _, label in sorted(self._model.config.id2label.items())]
+        labels = {int(number): label for number, label in (self._model.config.id2label or {}).items()}
+        self._roles = [_role_of(label) for _, label in sorted(labels.items())]
         if Role.ARG0 not in {role for role, _ in self._roles}:
-            known = ", ".join(sorted(set(self._model.config.id2label.values()))[:8])
+            known = ", ".join(sorted(set(labels.values()))[:8])
             raise LocaterError(
                 f"The network '{name}' labels no semantic roles: its labels are {known}, ...; ARG0 is none."
             )
