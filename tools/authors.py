@@ -17,6 +17,7 @@ from locater.errors import LocaterError
 from locater.model.build import build
 from locater.model.checkpoint import save_pretrained
 from locater.model.locater import Locater
+from locater.model.visual.pretrained import misfits
 from tools.convert import pickled_tensors
 
 _BLOCK = {
@@ -112,20 +113,10 @@ def fill(model: Locater, tensors: dict[str, Tensor], origin: str) -> None:
     """Copy their tensors into the network; all fit, or none is copied and the misfits are named."""
     given = translated(tensors)
     expected = model.state_dict()
-    missing = sorted(set(expected) - set(given))
-    extra = sorted(set(given) - set(expected))
-    misshapen = [
-        f"{name} {tuple(given[name].shape)} instead of {tuple(value.shape)}"
-        for name, value in expected.items()
-        if name in given and given[name].shape != value.shape
-    ]
-    problems = [
-        f"{title} {len(names)} ({', '.join(names[:10])})"
-        for title, names in (("missing", missing), ("unexpected", extra), ("of another shape", misshapen))
-        if names
-    ]
+    missing, extra = sorted(expected.keys() - given.keys()), sorted(given.keys() - expected.keys())
+    problems = misfits(expected, given, missing, extra, names={})
     if problems:
-        raise LocaterError(f"{origin} does not fit the preset authors: {'; '.join(problems)}.")
+        raise LocaterError(f"{origin} does not fit the preset authors: {problems}.")
     model.load_state_dict(given)
 
 
