@@ -59,8 +59,8 @@ def find_scored_sets(names: Sequence[str], split: str | None, amount: Amount) ->
     return found
 
 
-def score(run: Path, config: ModelConfig, scored: ScoredSet, out: Path) -> dict[str, float]:
-    """A finished run's mIoU by kind of sentence, used with `config`; answers are kept in `out`, and given once."""
+def score(run: Path, config: ModelConfig, scored: ScoredSet, out: Path) -> Report:
+    """The report on a finished run, used with `config`; answers are kept in `out`, and given once."""
     model = from_pretrained(run / "checkpoint")
     memory = model.config.memory.model_copy(update={"interval": config.memory.interval})
     model.config = model.config.model_copy(update={"memory": memory, "keep_aspect": config.keep_aspect})
@@ -75,7 +75,7 @@ def score(run: Path, config: ModelConfig, scored: ScoredSet, out: Path) -> dict[
     )
     report = evaluate(asked, Segmenter(model, find_device(None)), Place()).report
     assert report is not None  # of the first process, which this one is
-    return miou_by_kind(report)
+    return report
 
 
 def miou_by_kind(report: Report) -> dict[str, float]:
