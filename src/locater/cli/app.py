@@ -14,6 +14,7 @@ from locater.cli.evaluate import compare, evaluate, score, submission
 from locater.cli.explain import explain
 from locater.cli.live import live
 from locater.cli.process.stopping import INTERRUPTED, stopped
+from locater.cli.reproduce import reproduce
 from locater.cli.segment import demo, segment
 from locater.cli.serving.web import web
 from locater.cli.terminal import one_line
@@ -27,7 +28,7 @@ app = typer.Typer(
 )
 for command in (
     *(segment, live, explain, demo, info, presets, init, average, export),
-    *(train, finetune, evaluate, score, compare, ablate, second_look, bench, web),
+    *(train, finetune, evaluate, score, compare, ablate, reproduce, second_look, bench, web),
 ):
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):
