@@ -102,6 +102,7 @@ Entry = World | Annotated
 CATALOG: Mapping[str, Entry] = {
     "shapes": World(drawn_worlds.open_shapes, "test", 100, False, TRAINING_SPLIT, VALIDATION_SPLIT),
     "composed": World(drawn_worlds.open_composed, "test", 100, True, TRAINING_SPLIT, VALIDATION_SPLIT),
+    "failures": World(drawn_worlds.open_failures, "test", 100, False),
     "positions": World(drawn_worlds.open_positions, "heldout", 200, True),
     "a2d-sentences": Annotated(a2d.A2DSentences, a2d.PUBLISHED, "test", "train", "test"),
     "jhmdb-sentences": Annotated(jhmdb.JhmdbSentences, jhmdb.PUBLISHED, "test"),

@@ -18,24 +18,25 @@ from locater.records import Frame, Mask
 from locater.video.overlay import shorten
 from locater.video.reader import open_source
 
-_ASKED = {"default": 3, "shapes": 3}  # the sentence on a motion or an event, of each checkpoint's clip
+_MOTION = 3  # the place of the sentence on a motion or an event, in both clips
+_COMPARED = {"default": (0, _MOTION), "shapes": (1, _MOTION)}  # each checkpoint's clip, and which of its sentences
+_WRITTEN = 16  # frames that the memories are written from where words are followed
+_SHRUNK = 0.6  # of film strips
 _LABEL, _HEADER, _GAP = 110, 28, 10
 _COLUMNS = 5
 _INK, _QUIET = (238, 240, 243), (150, 156, 165)
-
-MasksOfFrames = list[list[Mask]]  # by frame, then by sentence
 
 
 def attention_figure(path: Path) -> None:
     """fig:queryattn: words over time by Eq. 10, and by what the object itself looks at, for both checkpoints."""
     pictures = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, place in _ASKED.items():
+        for name in _COMPARED:
             segmenter = load(name, find_device(None))
             clip = clip_for(name, Path(folder) / f"{name}.mp4")
-            found = explain(segmenter, open_source(str(clip.path)), clip.expressions[place], 5, anyway=True)
-            pictures.append(words_figure(found, found.query_attention, f"{name}, Eq. 10"))
-            pictures.append(words_figure(found, found.word_attention, f"{name}, what the object looks at"))
+            found = explain(segmenter, open_source(str(clip.path)), clip.expressions[_MOTION], _WRITTEN, anyway=True)
+            pictures.append(words_figure(found, found.query_attention, f"{name}, Eq. 10", _COLUMNS))
+            pictures.append(words_figure(found, found.word_attention, f"{name}, what the object looks at", _COLUMNS))
     _save(_stacked(pictures, (255, 255, 255)), path)
 
 
@@ -43,30 +44,31 @@ def qualitative_figure(path: Path) -> None:
     """fig:quali: frames, truth, the network on each frame alone, and the whole network, for both checkpoints."""
     pictures = []
     with tempfile.TemporaryDirectory() as folder:
-        for name in _ASKED:
-            segmenter = load(name, find_device(None))
+        for name, places in _COMPARED.items():
             clip = clip_for(name, Path(folder) / f"{name}.mp4")
-            pictures += _compared(segmenter, clip)
+            pictures += _compared(load(name, find_device(None)), clip, places)
     _save(_stacked(pictures, DARK), path)
 
 
-def _compared(segmenter: Segmenter, clip: DemoClip) -> list[Image.Image]:
+def _compared(segmenter: Segmenter, clip: DemoClip, places: Sequence[int]) -> list[Image.Image]:
     source = open_source(str(clip.path))
     frames = list(source.frames())
-    whole = [list(result.masks) for result in segmenter.segment(source, clip.expressions, anyway=True)]
+    asked = [clip.expressions[place] for place in places]
+    whole = [list(result.masks) for result in segmenter.segment(source, asked, anyway=True)]
     wanted = some_of(range(len(frames)), _COLUMNS)
-    alone = {index: _alone(segmenter, frames[index], clip.expressions) for index in wanted}
+    alone = {index: _alone(segmenter, frames[index], asked) for index in wanted}
     size = frames[0].pixels.shape[:2]
     nothing: dict[int, Mask | None] = dict.fromkeys(wanted)
     strips = []
-    for number, expression in enumerate(clip.expressions):
+    for number, expression in enumerate(asked):
         rows: Mapping[str, MaskOf] = {
             "input": mask_of(nothing, (size[0], size[1])),
-            "ground truth": clip.truths[number].__getitem__,
+            "ground truth": clip.truths[places[number]].__getitem__,
             "each frame alone": lambda index, number=number: alone[index][number],  # type: ignore[misc]
             "LOCATER": lambda index, number=number: whole[index][number],  # type: ignore[misc]
         }
         strip = film_strip(source, list(rows.values()), wanted)
+        strip = strip.resize((round(_SHRUNK * strip.width), round(_SHRUNK * strip.height)))
         strips.append(_labelled(strip, expression, list(rows)))
     return strips
 
