@@ -8,7 +8,8 @@ import torch
 from locater.records import Dataset
 from locater.worlds.composed import ComposedWorld
 from locater.worlds.composed.position_world import PositionWorld
-from locater.worlds.failures.world import FailureWorld
+from locater.worlds.failures.composed import ComposedFailures
+from locater.worlds.failures.shapes import ShapesFailures
 from locater.worlds.seeds import KINDS
 from locater.worlds.shapes.world import ShapesWorld
 
@@ -42,6 +43,8 @@ def open_positions(pack: Path | None, split: str, count: int, drawing: Drawing) 
     return PositionWorld(pack, split, count, size=drawing.size, device=drawing.device)
 
 
-def open_failures(_: Path | None, split: str, count: int, drawing: Drawing) -> Dataset:
-    """`count` scenes of each failure type; nothing is read."""
-    return FailureWorld(split, count, size=drawing.size, device=drawing.device)
+def open_failures(pack: Path | None, split: str, count: int, drawing: Drawing) -> Dataset:
+    """`count` scenes of each failure type: of shapes, or drawn from a pack where one is given."""
+    if pack is None:
+        return ShapesFailures(split, count, size=drawing.size, device=drawing.device)
+    return ComposedFailures(pack, split, count, size=drawing.size, device=drawing.device)

@@ -1,6 +1,7 @@
 """The report on the failure types of section 5.8: what was marked, of what a sentence fits and of others."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ _COLUMNS = {
 Row = dict[str, float | int | None]
 
 
-class FailureTypesEvaluator(Evaluator[FailureWorld]):
+class FailureTypesEvaluator(Evaluator[FailureWorld[Any]]):
     """What was marked, by failure type."""
 
     def sections(self, samples: Sequence[SampleScore]) -> Sections:
@@ -45,7 +46,7 @@ class FailureTypesEvaluator(Evaluator[FailureWorld]):
         return Sections({"failure_types": found}, (table,))
 
 
-def failure_results(world: FailureWorld, samples: Sequence[SampleScore]) -> dict[str, Row]:
+def failure_results(world: FailureWorld[Any], samples: Sequence[SampleScore]) -> dict[str, Row]:
     """A row for each failure type asked: shares of its questions, each of one outcome, and mIoU."""
     rows: dict[str, Row] = {}
     for kind in KINDS:
@@ -55,7 +56,7 @@ def failure_results(world: FailureWorld, samples: Sequence[SampleScore]) -> dict
     return rows
 
 
-def outcome(world: FailureWorld, sample: SampleScore) -> str:
+def outcome(world: FailureWorld[Any], sample: SampleScore) -> str:
     """Which of the outcomes an answer is."""
     meant = sum(_is_marked(sample, masks) for masks in world.meant(sample.info))
     others = sum(_is_marked(sample, masks) for masks in world.others(sample.info))

@@ -13,6 +13,7 @@ from random import Random
 import numpy as np
 
 from locater.worlds.claims import Claim, Description, Verdict, judge
+from locater.worlds.grammar import Lexicon, say
 from locater.worlds.motion import Actor
 from locater.worlds.scene_objects import SceneObjects
 from locater.worlds.sentences import looks_of
@@ -58,6 +59,12 @@ def described(kind: str, objects: SceneObjects, staged: Staged, members: Sequenc
             return None
         found.append(Question(description, places))
     return found
+
+
+def said(rng: Random, questions: Sequence[Question], lexicon: Lexicon) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Each question's sentence with whom it means; all of a scene are asked in the same way."""
+    way = rng.getrandbits(32)
+    return tuple((say(each.description, Random(way), lexicon), each.meant) for each in questions)
 
 
 def _described(kind: str, objects: SceneObjects, place: int, number: int, members: Sequence[int]) -> Description:
