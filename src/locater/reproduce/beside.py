@@ -48,11 +48,10 @@ def spread(values: Sequence[float], digits: int = 1) -> str:
     return f"{mean} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else mean
 
 
-def beside(table: ScoredTable, cells: FoundCells) -> Table:
-    """Every printed row, each of ours beneath the one that it answers."""
-    printed = printed_table(table.printed)
+def beside(table: ScoredTable, cells: FoundCells, measured: Mapping[tuple[str, str], str] | None = None) -> Table:
+    """Every printed row, each of ours beneath the one that it answers, with what was `measured` rather than scored."""
     shown = {(cell.row, cell.column): spread(values) for cell, values in cells.items()}
-    return with_ours(printed, table.title, shown, table.note)
+    return with_ours(printed_table(table.printed), table.title, {**shown, **(measured or {})}, table.note)
 
 
 def with_ours(printed: PrintedTable, title: str, shown: Mapping[tuple[str, str], str], note: str = "") -> Table:

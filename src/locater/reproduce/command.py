@@ -2,11 +2,12 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from locater.bench.harness.machine import machine_facts
+from locater.bench.suites.fps import SPEED
 from locater.contrast.build import BuildRequest, build
 from locater.datasets.catalog import find_source
 from locater.datasets.drawn_worlds import Drawing
@@ -14,7 +15,7 @@ from locater.io.atomic import atomic_path
 from locater.io.results_folder import claim_folder
 from locater.published.tables import printed_table
 from locater.report.tables import Table
-from locater.reproduce.beside import FoundCells, beside, orders, spread, value_at, with_ours
+from locater.reproduce.beside import FoundCells, beside, orders, value_at
 from locater.reproduce.catalog import ELSEWHERE, ITEMS, Figure, Item, MeasuredTable
 from locater.reproduce.measured import speeds
 from locater.reproduce.pieces import Listener, found, plan, work
@@ -91,21 +92,9 @@ def _measured(setup: Setup, item: MeasuredTable) -> tuple[str, list[list[str]]]:
 
 def _scored(setup: Setup, item: ScoredTable) -> tuple[str, list[list[str]]]:
     cells = _cells(setup, item)
-    table = beside(item, cells)
-    if item.label == "tab:a2dsota" and (timed := speeds()):
-        shown = {(cell.row, cell.column): spread(values) for cell, values in cells.items()}
-        table = with_ours(printed_table(item.printed), item.title, {**shown, **timed}, item.note)
-    lines = [_how(setup, item)]
-    lines += [order.sentence() for order in orders(item, cells)]
-    for system in item.systems:
-        done = (
-            sum(found(setup, system, seed) is not None for seed in range(setup.seeds)) if not setup.lacks(system) else 0
-        )
-        row = " and ".join(dict.fromkeys(f"{cell.row}, {cell.column}" for cell in system.cells[:1]))
-        if lacking := setup.lacks(system):
-            lines.append(f"Not run: {row}; it needs {', '.join(lacking)}.")
-        elif done < setup.seeds:
-            lines.append(f"Not finished: {row}; {done} of {setup.seeds} seeds.")
+    is_timed = SPEED in printed_table(item.printed).columns
+    table = beside(item, cells, speeds() if is_timed else {})
+    lines = [_how(setup, item), *(order.sentence() for order in orders(item, cells)), *_still_to_do(setup, item)]
     rows = [["row", "column", "seed", "value"]]
     rows += [
         [cell.row, cell.column, str(seed), f"{value:.4f}"]
@@ -129,14 +118,22 @@ def _cells(setup: Setup, item: ScoredTable) -> FoundCells:
     return cells
 
 
+def _still_to_do(setup: Setup, item: ScoredTable) -> Iterator[str]:
+    """A line for each system that has not run with every seed."""
+    for system in item.systems:
+        first = system.cells[0]
+        if lacking := setup.lacks(system):
+            yield f"Not run: {first.row}, {first.column}; it needs {', '.join(lacking)}."
+            continue
+        done = sum(found(setup, system, seed) is not None for seed in range(setup.seeds))
+        if done < setup.seeds:
+            yield f"Not finished: {first.row}, {first.column}; {done} of {setup.seeds} seeds."
+
+
 def _how(setup: Setup, item: ScoredTable) -> str:
     facts = machine_facts()
     where = facts["machine"] if facts["gpu"] == "none" else facts["gpu"]
-    stands = ", ".join(
-        f"{name} is {setup.data[name].spec.partition(':')[0]} {setup.data[name].split or ''}".rstrip()
-        for name in item.needs
-        if name in setup.data
-    )
+    stands = ", ".join(f"{name} is {setup.data[name].about}" for name in item.needs if name in setup.data)
     kind = "In miniature" if setup.is_miniature else "On the paper's data"
     settings = f"; settings {' '.join(setup.changes)}" if setup.changes else ""
     means = "mean ± deviation over seeds" if setup.seeds > 1 else "one seed"

@@ -29,6 +29,7 @@ class Stand:
 
     spec: str  # NAME[:ROOT]
     split: str | None = None  # None: its usual one
+    about: str = "itself"  # for people
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,9 @@ def in_miniature(specs: Sequence[str], out: Path) -> dict[str, Stand]:
         raise LocaterError(f"{world} is no world to train in; in miniature give shapes or composed:PACK, or nothing.")
     world.find_root()
     spec = str(world)
-    return {
-        A2D: Stand(spec, "test"),
-        JHMDB: Stand(spec, "heldout"),
-        YTVOS: Stand(spec, "validation"),
-        CHALLENGE: Stand(spec, "heldout"),
-        PLUS: Stand(f"{PLUS}:{out / CONTRASTS}"),
-    }
+    splits = {A2D: "test", JHMDB: "heldout", YTVOS: "validation", CHALLENGE: "heldout"}
+    drawn = {name: Stand(spec, split, f"the world {world.name}, {split}") for name, split in splits.items()}
+    return {**drawn, PLUS: Stand(f"{PLUS}:{out / CONTRASTS}", None, f"built from the world {world.name}, test")}
 
 
 def miniature_changes(name: str) -> tuple[str, ...]:

@@ -58,13 +58,13 @@ def failure_results(world: FailureWorld[Any], samples: Sequence[SampleScore]) ->
 
 def outcome(world: FailureWorld[Any], sample: SampleScore) -> str:
     """Which of the outcomes an answer is."""
-    meant = sum(_is_marked(sample, masks) for masks in world.meant(sample.info))
-    others = sum(_is_marked(sample, masks) for masks in world.others(sample.info))
-    if not meant:
-        return "instead" if others else "nothing"
-    if others:
+    meant = [_is_marked(sample, masks) for masks in world.meant(sample.info)]
+    others = [_is_marked(sample, masks) for masks in world.others(sample.info)]
+    if not any(meant):
+        return "instead" if any(others) else "nothing"
+    if any(others):
         return "more"
-    return "exactly" if meant == len(world.meant(sample.info)) else "part"
+    return "exactly" if all(meant) else "part"
 
 
 def _row(outcomes: Sequence[str], samples: Sequence[SampleScore]) -> Row:
