@@ -33,6 +33,12 @@ def _capacity(global_cells: str, local_cells: str) -> float | None:
     return printed_table("ablation_lgmemory").value(global_cells, f"N_l = {local_cells}")
 
 
+def _encoders(i3d: tuple[str, ...], swin: tuple[str, ...]) -> tuple[Row, ...]:
+    """The table of visual encoders, and of A2D-S's the row of Video-Swin-T."""
+    swins = printed_table("a2dsota").value("LOCATER, Video-Swin-T", "mIoU")
+    return (*_printed("ablation_ve", {"I3D": i3d, "Transformer": ()}), Row("Video-Swin-T", swin, (swins, None)))
+
+
 def _at_interval(frames: int) -> tuple[float | None, float | None]:
     printed = printed_table("ablation_sample_rate")
     return printed.value("A2D-S", f"every {frames}"), printed.value("A2D-S+", f"every {frames}")
@@ -78,6 +84,11 @@ TABLES: dict[str, tuple[Row, ...]] = {
     "query": _printed(
         "ablation_queryemb",
         {"text alone": ("decoder.query=text",), "visual-guided": ("decoder.query=visual",)},
+    ),
+    "visual_encoder": _encoders(("visual.kind=i3d",), ("visual.kind=video_swin",)),
+    "visual_encoder_small": _encoders(  # the same in miniature, for presets that train from nothing in minutes
+        ("visual.kind=i3d", "visual.scale=0.25"),
+        ("visual.kind=video_swin", "visual.width=24", "visual.depths=[1, 1, 2]"),
     ),
     "decoding": _printed(
         "ablation_qm",
