@@ -40,8 +40,11 @@ def needed_changes(preset: str, changes: Sequence[str], common: Sequence[str]) -
     """Those changes of a row without which another network would be trained, given those `common` to all rows."""
 
     def read(some: Sequence[str]) -> object:
-        return what_training_reads(preset, [*some, *common])
+        try:
+            return what_training_reads(preset, [*some, *common])
+        except LocaterError:  # the width of an encoder that is not chosen: what chooses it is needed
+            return None
 
-    wanted = read(changes)
+    wanted = what_training_reads(preset, [*changes, *common])
     kept = tuple(each for each in changes if read([other for other in changes if other != each]) != wanted)
     return kept if read(kept) == wanted else tuple(changes)
