@@ -15,13 +15,15 @@ from locater.errors import LocaterError
 from locater.reproduce.catalog import find_items
 from locater.reproduce.command import reproduce
 from locater.reproduce.setup import Setup, in_miniature
+from locater.reproduce.systems import REGIONS, YTVOS, ScoredTable, System, cells_of
 from locater.training.ablation.scoring import Amount
 from locater.training.ablation.trained_run import TrainedRun
 from locater.training.command import train_preset
 
 SMALL = ("image_size=16", "width=16", "visual.width=16", "visual.depth=1", "visual.patch_size=8", "training.steps=1",
          "training.batch_size=2", "training.clip_frames=1", "training.precision=no", "memory.interval=16")  # fmt: skip
-TABLE = ["tab:challenge:val"]  # one network, scored on one set
+ROW = "LOCATER, ViT-B"
+TABLE = ScoredTable("tab:one", "youtubesota", "one row", (System("paper", YTVOS, cells_of(ROW, YTVOS, REGIONS)),))
 
 
 class KilledError(Exception):
@@ -47,7 +49,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def test_a_stopped_run_goes_on_and_pieces_are_kept(tmp_path: Path, trained: list[Path]) -> None:
-    items = find_items(TABLE)
+    items = [TABLE]
 
     def stop_at_second(what: str) -> None:
         if what.startswith("2 of"):
@@ -55,7 +57,7 @@ def test_a_stopped_run_goes_on_and_pieces_are_kept(tmp_path: Path, trained: list
 
     with pytest.raises(KilledError):
         reproduce(setup(tmp_path), items, None, stop_at_second)
-    assert len(trained) == 1 and not (tmp_path / "tab_challenge_val.md").exists()
+    assert len(trained) == 1 and not (tmp_path / "tab_one.md").exists()
     kept = sorted(tmp_path.glob("runs/*/scores/*/results.json"))
     before = [path.stat().st_mtime_ns for path in kept]
     told: list[str] = []
@@ -63,8 +65,8 @@ def test_a_stopped_run_goes_on_and_pieces_are_kept(tmp_path: Path, trained: list
     assert len(told) == 1 and told[0].endswith("seed 1") and len(trained) == 2 and done.pieces_left == 0
     assert [path.stat().st_mtime_ns for path in kept] == before
     (text,) = done.texts
-    assert (tmp_path / "tab_challenge_val.md").read_text() == text
-    assert "| nowherespyfly | 54.8 | 53.7 | 56.0 |" in text and " ± " in text and "In miniature" in text
+    assert (tmp_path / "tab_one.md").read_text() == text
+    assert "| MTTR (CVPR22) | 55.3 | 54.0 | 56.6 |" in text and " ± " in text and "In miniature" in text
     (piece, *_) = tmp_path.glob("runs/*/piece.json")
     assert json.loads(piece.read_text()).keys() >= {"training"}
     with pytest.raises(LocaterError, match="other settings"):
@@ -72,9 +74,9 @@ def test_a_stopped_run_goes_on_and_pieces_are_kept(tmp_path: Path, trained: list
 
 
 def test_the_time_is_kept_and_what_is_left_is_told(tmp_path: Path, trained: list[Path]) -> None:
-    done = reproduce(setup(tmp_path), find_items(TABLE), 0, lambda _: None)
+    done = reproduce(setup(tmp_path), [TABLE], 0, lambda _: None)
     assert trained == [] and done.pieces_left == 2
-    assert "Not finished: LOCATER, J&F; 0 of 2 seeds." in done.texts[0]
+    assert "Not finished: LOCATER, ViT-B, J&F; 0 of 2 seeds." in done.texts[0]
 
 
 def test_rows_that_train_alike_share_a_run(tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def test_the_papers_example_of_roles_is_ours_too(tmp_path: Path) -> None:
 def test_a_killed_command_goes_on(tmp_path: Path) -> None:
     sets = [part for setting in SMALL for part in ("--set", setting)]
     out = tmp_path / "out"
-    arguments = [sys.executable, "-m", "locater", "reproduce", *TABLE, "--miniature", "--out", str(out)]
+    arguments = [sys.executable, "-m", "locater", "reproduce", "tab:challenge:val", "--miniature", "--out", str(out)]
     arguments += ["--count", "1", "--seeds", "2", "--workers", "0", *sets]
     running = subprocess.Popen(arguments, start_new_session=True)
     while not list(out.glob("runs/*/piece.json")):

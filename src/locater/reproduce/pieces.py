@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from locater.inference.segmenter import PLAIN
 from locater.io.atomic import atomic_path
 from locater.reproduce.setup import Setup
 from locater.reproduce.systems import System
@@ -82,7 +83,7 @@ def _parts(setup: Setup, piece: Piece, folder: Path) -> Iterator[tuple[str, floa
     config = setup.config(piece.system)
     for name, out in _score_folders(setup, piece.system, piece.seed).items():
         started_at = time.monotonic()
-        score(folder, config, setup.scored_set(name), out)
+        score(folder, config, setup.scored_set(name), out, piece.system.views)
         yield out.name, time.monotonic() - started_at
 
 
@@ -101,5 +102,7 @@ def _score_folders(setup: Setup, system: System, seed: int) -> dict[str, Path]:
         scored = setup.scored_set(name)
         many = scored.amount.count or scored.amount.limit or "all"
         label = f"{scored.source.name},{scored.split},{many},every={interval}"
+        if system.views != PLAIN:
+            label += f",{system.views}".replace(" ", "_")
         folders[name] = run.folder / "scores" / label
     return folders

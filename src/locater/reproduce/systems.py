@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from locater.inference.segmenter import PLAIN
+from locater.records import Views
+
 A2D, PLUS, JHMDB, YTVOS, CHALLENGE = (
     "a2d-sentences",
     "a2d-s+",
@@ -41,6 +44,7 @@ class System:
     train_on: str
     cells: tuple[Cell, ...]
     changes: tuple[str, ...] = ()
+    views: Views = PLAIN  # in which videos are segmented
 
     @property
     def scored_on(self) -> tuple[str, ...]:
