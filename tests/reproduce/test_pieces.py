@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from locater.cli.reproduce import reproduce as command
+from locater.cli.paper.reproduce import reproduce as command
 from locater.errors import LocaterError
 from locater.reproduce.catalog import find_items
 from locater.reproduce.command import reproduce

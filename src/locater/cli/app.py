@@ -15,8 +15,8 @@ from locater.cli.ensemble import ensemble
 from locater.cli.evaluate import compare, evaluate, score, submission
 from locater.cli.explain import explain
 from locater.cli.live import live
+from locater.cli.paper.reproduce import reproduce
 from locater.cli.process.stopping import INTERRUPTED, stopped
-from locater.cli.reproduce import reproduce
 from locater.cli.segment import demo, segment
 from locater.cli.serving.web import web
 from locater.cli.terminal import one_line

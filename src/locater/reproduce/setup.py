@@ -43,11 +43,13 @@ class Setup:
     changes: tuple[str, ...] = ()  # the user's, of every network
     amount: Amount = Amount()  # noqa: RUF009 (frozen)
     workers: int = 2
+    start: Path | None = None  # every run begins with the weights of that checkpoint that fit it
 
     def identity(self) -> dict[str, Any]:
         """What must not change in one folder; seeds and amounts may."""
         stands = {name: [stand.spec, stand.split] for name, stand in self.data.items()}
-        return {"miniature": self.is_miniature, "data": stands, "changes": list(self.changes)}
+        start = None if self.start is None else str(self.start.resolve())
+        return {"miniature": self.is_miniature, "data": stands, "changes": list(self.changes), "start": start}
 
     def lacks(self, system: System) -> list[str]:
         """What a system needs and this machine has not: sets, by their names, or a preset of another version."""
@@ -69,7 +71,8 @@ class Setup:
         changes, data = self.all_changes(system), self.data[system.train_on].spec
         read = json.dumps([data, what_training_reads(system.preset, changes)], sort_keys=True, default=str)
         digest = hashlib.sha256(read.encode()).hexdigest()[:12]
-        return TrainedRun(self.out / "runs" / f"{digest}-seed{seed}", system.preset, data, changes, seed)
+        folder = self.out / "runs" / f"{digest}-seed{seed}"
+        return TrainedRun(folder, system.preset, data, changes, seed, self.start)
 
     def scored_set(self, name: str) -> ScoredSet:
         """One of the paper's sets as it is scored here."""

@@ -31,6 +31,9 @@ def reproduce(
     count: Annotated[int, typer.Option(help="Of a world: videos to score per kind of sentence.", min=1)] = 16,
     limit: Annotated[int | None, typer.Option(help="Of a dataset: score only the first so many questions.")] = None,
     workers: Annotated[int, typer.Option(help="Processes of each training that prepare batches.", min=0)] = 2,
+    start: Annotated[
+        Path | None, typer.Option(help="A checkpoint folder: every run begins with those of its weights that fit.")
+    ] = None,
 ) -> None:
     """Run the paper's tables and figures, and write each beside what is printed; without a name, list them."""
     from locater.reproduce.catalog import find_items
@@ -41,7 +44,7 @@ def reproduce(
 
     folder = out or Path()
     stands = in_miniature(data or [], folder) if miniature else on_own_data(data or [])
-    setup = Setup(folder, stands, miniature, seeds, tuple(changes or ()), Amount(count, limit), workers)
+    setup = Setup(folder, stands, miniature, seeds, tuple(changes or ()), Amount(count, limit), workers, start)
     if not tables:
         typer.echo(listing(setup).markdown())
         return
