@@ -20,6 +20,7 @@ from PIL import Image
 from locater.errors import LocaterError
 from locater.records import Frame
 from locater.video.file_source import VideoFile
+from locater.video.sound import save_sound
 
 TOLD = ("width", "height", "frame_count", "frames_per_second", "duration")  # of `VideoInfo`
 _CPU_SECONDS = 3600
@@ -72,6 +73,16 @@ def send_previews(connection: Connection, path: Path, bounds: Bounds, out: Path)
                 file.write(content)
                 _send(connection, "preview", len(content))
         _send(connection, "end", None)
+
+    _answer(connection, path, bounds, work)
+
+
+def send_sound(connection: Connection, path: Path, bounds: Bounds, out: Path) -> None:
+    """Write the clip's sound to `out` as a file of ours, and tell whether it has any."""
+
+    def work() -> None:
+        _opened(path, bounds)
+        _send(connection, "sound", save_sound(path, out, 1.1 * bounds.seconds + 1))
 
     _answer(connection, path, bounds, work)
 

@@ -71,6 +71,14 @@ class ChildVideo:
             while (size := self._message(child, self._limits.frame_seconds, "preview")) is not None:
                 yield int(size)
 
+    def sound(self, out: Path) -> Path | None:
+        """`out`, with the clip's sound in it; None where it has none, or none that can be read."""
+        try:
+            with self._child(decoder.send_sound, out) as child:
+                return out if self._message(child, self._limits.frame_seconds, "sound") else None
+        except LocaterError:
+            return None  # the pictures are worth something without it
+
     @contextmanager
     def _child(self, work: Callable[..., None], *given: object) -> Iterator[Connection]:
         ours, theirs = _PROCESSES.Pipe(duplex=False)
