@@ -12,12 +12,15 @@ from pathlib import Path
 import pytest
 from accelerate.state import AcceleratorState
 
+from locater.model.checkpoint import save_pretrained
 from locater.training.second_look import fit as fitting
 from tests.support.command_line.running import run_main
-from tests.support.documents.examples import GUIDES, Example, examples
-from tests.support.documents.stages import STAGES
+from tests.support.documents.examples import Example, examples
+from tests.support.documents.stages import STAGES, understanding
 from tests.support.making_contrasts import LABELER
 
+ROOT = Path(__file__).parents[1]
+GUIDES = {path.name: path for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md")))}
 DOWNLOADS = "downloads, or needs what was downloaded"
 # The beginning of an example, and why it does not run here.
 NOT_HERE = {
@@ -63,7 +66,10 @@ QUICKER: dict[str, Sequence[str]] = {
     "locater contrast build": ("--labeler", LABELER),
     "locater contrast pairs": ("--labeler", LABELER),
     "locater finetune": ("--set", "training.steps=2"),
-    "locater train": tuple(f"--set=training.{each}" for each in ("steps=1", "batch_size=1", "clip_frames=2")),
+    "locater data compose": ("--per-noun", "4", "--photographs", "6"),
+    "locater train": tuple(
+        f"--set=training.{each}" for each in ("steps=1", "batch_size=1", "clip_frames=2", "validation_videos=0")
+    ),
     "python -m experiments.words.word_attention": ("--limit", "2"),
 }
 # What stands for something else in an example, and what this machine takes for it.
@@ -119,6 +125,7 @@ def test_the_examples_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(fitting, "STEPS", 8)  # of a second look
+    save_pretrained(understanding([GUIDES[name].read_text(encoding="utf-8")]), tmp_path / "default")
     STAGES[name](tmp_path)
     names: dict[str, object] = {}
     promised, kept = set(PROMISED.get(name, ())), set[str]()

@@ -37,8 +37,8 @@ class Sound:
                 "aac", rate=rate, layout="mono" if stream.layout.nb_channels == 1 else "stereo"
             )
         # The pictures' times count from the first picture, so the sound's must too; without any they do already.
-        pictures = next(iter(source.streams.video), None)
-        self._starts_at = ((pictures and pictures.start_time) or 0) * ((pictures and pictures.time_base) or Fraction(0))
+        starts = [(each.start_time or 0) * (each.time_base or Fraction(0)) for each in source.streams.video[:1]]
+        self._starts_at = starts[0] if starts else Fraction(0)
         self._packets = self._read()
         self._next = next(self._packets, None)
 

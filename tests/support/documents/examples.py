@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-GUIDES = {path.name: path for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md")))}
 PROGRAMS = ("locater", "python", "pip", "pytest", "make", "git", "cd", "torchrun", ".venv/bin/")
 _BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```|((?:^    [^\n]+\n)+)", re.DOTALL | re.MULTILINE)
 _CONTINUED = re.compile(r"\\\n\s*")

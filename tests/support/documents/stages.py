@@ -1,13 +1,12 @@
 """The files that documents speak of, made small: clips, checkpoints, datasets in the places that the examples name.
 
-A folder called `default` or `shapes` goes before the shipped checkpoint of that name, so that examples run to the
-letter with a network of a few thousand weights.
+A stage is a folder that holds `default` already, a small network that understands the document. A folder of that name,
+and one called `shapes`, go before the shipped checkpoints, so that examples run to the letter in little time.
 """
 
 import pickle
 import shutil
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +36,6 @@ from tests.support.datasets.making_datasets import (
 )
 from tests.support.datasets.making_davis import make_davis
 from tests.support.datasets.making_stills import Thing, make_stills
-from tests.support.documents.examples import GUIDES
 from tests.support.making_contrasts import make_contrasting_a2d, make_odd_folder
 from tests.support.photo_sources import draw_photograph, make_model, make_photographs
 from tests.support.recognising import believing, recognising
@@ -46,17 +44,15 @@ from tests.tools.test_packs import LEFT, RIGHT, thing, write_objects
 CLIP = 31  # frames: one more than the last that is corrected
 
 
-@cache
-def understanding() -> Locater:
-    """An untrained network of the tiny preset that knows every word of every document."""
-    words = Vocabulary.of_text([path.read_text(encoding="utf-8") for path in GUIDES.values()]).words
-    return build(preset("tiny", {"text": {"vocabulary": words}}), seed=0)
+def understanding(texts: Sequence[str]) -> Locater:
+    """An untrained network of the tiny preset that knows every word of these texts."""
+    return build(preset("tiny", {"text": {"vocabulary": Vocabulary.of_text(texts).words}}), seed=0)
 
 
 def clip_and_networks(here: Path) -> None:
-    """A clip that is large and long enough for the clicks of the examples, and the shipped checkpoints' stand-ins."""
-    for name in ("default", "shapes", "CHECKPOINT"):
-        save_pretrained(understanding(), here / name)
+    """A clip that is large and long enough for the clicks of the examples, and copies of the network by other names."""
+    for name in ("shapes", "CHECKPOINT"):
+        shutil.copytree(here / "default", here / name)
     write_video(here / "clip.mp4", CLIP, width=320, height=240)
 
 
