@@ -3,6 +3,7 @@
 An example is a command or a block of Python. What cannot run here is listed below, with its reason.
 """
 
+import re
 import runpy
 import shutil
 import sys
@@ -12,8 +13,11 @@ from pathlib import Path
 import pytest
 from accelerate.state import AcceleratorState
 
+from locater.inference.demo import demo_clip
+from locater.io.results_folder import MARKER
 from locater.model.checkpoint import save_pretrained
 from locater.training.second_look import fit as fitting
+from locater.video.writer import FORMATS
 from tests.support.command_line.running import run_main
 from tests.support.documents.examples import Example, examples
 from tests.support.documents.stages import STAGES, understanding
@@ -89,6 +93,10 @@ FIRST = "locater data cutout"  # its masks go into the pack of the example above
 # Files that a document promises, among others.
 PROMISED = {
     "README.md": ("masks/overlay.mp4", "masks/masks/00000.png", "masks/masks.json"),
+    "finetune.md": (
+        *("tuned/checkpoint/", "tuned/report.html", "tuned/report.md", "tuned/per_sentence.csv", "tuned/training/"),
+        *("sheet.png", "masks/overlay.mp4"),
+    ),
     "explain.md": ("why/index.html", "why/explanation.json", "why/words.png"),
     "outputs.md": ("results/overlay.mp4", "results/matte", "results/data.yaml", "results/labels", "results/alpha"),
     "sources.md": ("results/beach/overlay.mp4", "results/hills/overlay.mp4"),
@@ -134,6 +142,26 @@ def test_the_examples_run(
             run(with_meaning(example, name), names, monkeypatch, capfd)
             kept |= {each for each in promised if Path(each).exists()}
     assert kept == promised
+
+
+@pytest.mark.proof
+def test_readmes_examples_run_with_the_shipped_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    demo_clip(tmp_path / "clip.mp4")
+    names: dict[str, object] = {}
+    for example in examples(GUIDES["README.md"]):
+        if reason_not_to_run(example) is None:
+            run(with_meaning(example, "README.md"), names, monkeypatch, capfd)
+    assert getattr(names["mask"], "shape", None) == (360, 640)
+    made = {path.name for path in (tmp_path / "masks").iterdir() if path.name != MARKER}
+    assert made == {"overlay.mp4", "masks", "masks.json"}
+
+
+def test_every_output_format_is_described() -> None:
+    described = re.findall(r"^\| `([a-z-]+)` \|", GUIDES["outputs.md"].read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(described) == sorted(FORMATS)
 
 
 def with_meaning(example: Example, name: str) -> Example:

@@ -73,7 +73,9 @@ class Page:
         return counted
 
     def fits(self) -> bool:
-        return bool(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+        """Whether nothing lies beside the window, nor the clip's time under a button."""
+        said = "document.documentElement.scrollWidth <= innerWidth && clock.scrollWidth <= clock.clientWidth"
+        return bool(self.page.evaluate(said))
 
 
 def test_from_nothing_to_a_corrected_mask(browser: Any, url: str, clip: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from locater.text.words import Vocabulary
 from locater.training.data.dataset_clips import DatasetData
 
 ASKED = 3  # other things that each clip is asked for
-KIN = 64  # words nearest in meaning to those of the folder, of which every second one is drawn
+KIN = 64  # known words nearest in meaning to those of the folder; every second thing is one of them
 
 
 class Rehearsed(NamedTuple):
