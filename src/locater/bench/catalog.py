@@ -13,6 +13,7 @@ from locater.bench.suites import (
     memory,
     peers,
     precision,
+    soak,
     training,
     write_memory,
 )
@@ -30,6 +31,7 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "cpu": cpu.run,
     "write-memory": write_memory.run,
     "training": training.run,
+    "soak": soak.run,
 }
 
 

@@ -11,6 +11,7 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
+from locater.compute.processes import is_joined_on_cpu, mean_over_processes
 from locater.compute.recompute import recompute_blocks
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
@@ -64,6 +65,7 @@ class Trainer:
         self.folder = folder
         self.data = data
         self.accelerator = Accelerator(
+            cpu=is_joined_on_cpu(),
             mixed_precision=config.precision,
             gradient_accumulation_steps=config.accumulate,
             log_with=list(trackers) or None,
@@ -114,18 +116,18 @@ class Trainer:
         for step in range(first_step, self.steps):
             terms = self.step(batches, step)
             done = step + 1
-            if listen is not None and self.accelerator.is_main_process and (done % 10 == 0 or done == self.steps):
-                speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
-                listen(Progress(done, self.steps, float(terms["loss"]), speed, first_step))
             if done == 1 or done % 10 == 0 or done == self.steps:
-                record = {name: float(value) for name, value in terms.items()}
+                record = {name: float(mean_over_processes(value)) for name, value in terms.items()}
+                if listen is not None and self.accelerator.is_main_process:
+                    speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
+                    listen(Progress(done, self.steps, record["loss"], speed, first_step))
                 lost = 0 if math.isfinite(record["loss"]) else lost + 1
                 if lost == MOST_LOST:
                     raise LocaterError(
                         f"The loss has not been a number for {10 * lost} steps, at step {done}; lower "
                         "training.learning_rate and start again from the last state."
                     )
-                log.write({"step": done, **record, "rate": self.rate(step)})
+                log.write({"step": done, **record, "rate": self.rate(step), **self._shares(done)})
                 self.accelerator.log(record, step=done)
             if done % self.config.validate_every == 0 or done == self.steps:
                 scores = self._validate(done, log)
@@ -179,6 +181,11 @@ class Trainer:
             config.motion_target_weight,
             config.presence_weight,
         )
+
+    def _shares(self, steps: int) -> dict[str, Any]:
+        """Of several sources, how many clips each has given by then."""
+        seen = self.data.seen(steps * self.config.batch_size)
+        return {"clips": dict(seen)} if seen else {}
 
     def _validate(self, step: int, log: MetricsLog) -> dict[str, float]:
         if not self.accelerator.is_main_process or not self.config.validation_videos:

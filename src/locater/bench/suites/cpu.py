@@ -38,7 +38,7 @@ Run = Callable[[], Tensor]  # logits (1, T, h, w)
 def run(request: BenchRequest) -> Report:
     """Milliseconds per frame of every way, and how many times as fast as plain float32 it is."""
     request = replace(request, device=torch.device("cpu"))
-    model = from_pretrained(request.checkpoint).float().eval()
+    model = from_pretrained(request.trained).float().eval()
     clip = shapes_clip(model, CHUNK_FRAMES if request.is_quick else 2 * CHUNK_FRAMES)
     frames, size = clip.frames.shape[1], model.config.image_size
     with torch.inference_mode():
@@ -67,7 +67,7 @@ def run(request: BenchRequest) -> Report:
             rows.append({"way": name, **timing.milliseconds(frames), "times as fast": plain / timing.median})
     return Report(
         name="cpu",
-        title=f"checkpoint {request.checkpoint} at {size} pixels, {torch.get_num_threads()} threads, one sentence",
+        title=f"checkpoint {request.trained} at {size} pixels, {torch.get_num_threads()} threads, one sentence",
         timed="milliseconds per frame of the model alone: resized float frames to logits, in chunks of "
         f"{CHUNK_FRAMES}, the global memory's pass and the text encoder included.",
         columns=("way", "median_ms", "lowest_ms", "highest_ms", "times as fast"),

@@ -33,7 +33,7 @@ def run(request: BenchRequest) -> Report:
         rows.append({"precision": precision, **overlap(references, _masks(request, precision, samples))})
     return Report(
         name="precision",
-        title=f"checkpoint {request.checkpoint}, {videos} videos of the shapes world, {frames} frames of {SIDE} pixels",
+        title=f"checkpoint {request.trained}, {videos} videos of the shapes world, {frames} frames of {SIDE} pixels",
         timed="nothing: IoU of masks with those of float32 on the same device, at the video's own size. `mean` is over "
         "frames, two empty masks agreeing; `pooled` is all common pixels over all pixels of either.",
         columns=("precision", "mean", "pooled", "lowest", "empty frames", "aim"),
@@ -61,7 +61,7 @@ def overlap(references: Sequence[Mask], candidates: Sequence[Mask]) -> dict[str,
 
 
 def _masks(request: BenchRequest, precision: Precision, samples: Sequence[Sample]) -> list[Mask]:
-    segmenter = Segmenter(from_pretrained(request.checkpoint), request.device, precision)
+    segmenter = Segmenter(from_pretrained(request.trained), request.device, precision)
     return [
         result.masks[0]
         for sample in samples

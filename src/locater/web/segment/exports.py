@@ -11,8 +11,8 @@ import numpy as np
 
 from locater.errors import LocaterError
 from locater.records import FrameMasks
+from locater.video.guarded.source import GuardedSource
 from locater.video.writer import FORMATS, open_writers
-from locater.web.segment.decoding import ChildVideo
 from locater.web.segment.runs import Run
 
 WITH_SOUND = ("overlay", "overlays")
@@ -63,7 +63,7 @@ class Export:
         }
 
 
-def write_export(export: Export, source: ChildVideo, run: Run, folder: Path, check: Callable[[], None]) -> None:
+def write_export(export: Export, source: GuardedSource, run: Run, folder: Path, check: Callable[[], None]) -> None:
     """Make the export's file in `folder`, a zip where there are several; `check` may end it between frames."""
     track = run.track
     if track is None:
