@@ -5,7 +5,7 @@ its sentences the network is asked for a few other things in the same frames, an
 with nothing (Li and Hoiem, *Learning without Forgetting*, 2016).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from typing import NamedTuple
@@ -54,6 +54,10 @@ class RehearsingData:
     def words(self) -> Sequence[str]:
         """The folder's; the start knows the others."""
         return self.data.words()
+
+    def seen(self, clips: int) -> Mapping[str, int]:
+        """The folder's."""
+        return self.data.seen(clips)
 
     def plan(self, numbers: Sequence[int], progress: float) -> Rehearsed:
         """The clips, and what else they are asked for; the clip's number decides."""
@@ -121,7 +125,7 @@ def _beside(clips: Batch, others: Sequence[str], answers: torch.Tensor) -> Batch
         for place, own in enumerate(clips.expressions)
         for text in (own, *others[place * asked : (place + 1) * asked])
     ]
-    masks = torch.cat([clips.masks[:, None], answers.unflatten(0, (count, asked))], dim=1).flatten(0, 1)
+    masks = torch.cat([clips.masks[:, None], answers.view(count, asked, *answers.shape[1:])], dim=1).flatten(0, 1)
     is_annotated = clips.is_annotated[:, None].repeat(1, 1 + asked, 1)
     is_annotated[:, 1:] = True
     return replace(clips, expressions=tuple(expressions), masks=masks, is_annotated=is_annotated.flatten(0, 1))
