@@ -26,6 +26,7 @@ from tests.support.making_contrasts import LABELER
 ROOT = Path(__file__).parents[1]
 GUIDES = {path.name: path for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md")))}
 DOWNLOADS = "downloads, or needs what was downloaded"
+APART = "networks trained apart, and others' masks; tests/cli/test_ensemble.py has them in miniature"
 # The beginning of an example, and why it does not run here.
 NOT_HERE = {
     "pip ": DOWNLOADS,
@@ -47,6 +48,9 @@ NOT_HERE = {
     "locater submission check": "the servers' zips: tests/evaluation/external/test_submission.py",
     "locater finetune MY_FOLDER": "the command's form; the tutorial below it runs it",
     "locater evaluate CHECKPOINT positions:PACK --out runs/positions": "tests/evaluation/test_positions_score.py",
+    "locater evaluate MAIN": APART,
+    "locater ensemble": APART,
+    "from locater.inference.ensemble": APART,
     "locater train paper": DOWNLOADS,
     "locater train default": DOWNLOADS,
     "locater train RECIPE.yaml": f"{DOWNLOADS}; tests/training/test_recipe.py has others",

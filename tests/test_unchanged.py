@@ -53,7 +53,7 @@ def digest(arrays: Iterable[npt.NDArray[Any]]) -> str:
 def test_the_demo_marks_the_same_pixels(frames: int, expected: str) -> None:
     """The memory of the whole clip is in its first frames too."""
     clip = demo_clip()
-    results = locater.load("default", "cpu").segment(open_source(clip.path), clip.expressions)
+    results = locater.load("default", "cpu", quality="best").segment(open_source(clip.path), clip.expressions)
     assert digest(result.masks for result in islice(results, frames)) == expected
 
 
@@ -61,7 +61,7 @@ def test_the_shapes_checkpoint_marks_the_same_pixels() -> None:
     """On the frames themselves: libx264 does not make the same mp4 of them twice, not even on one thread."""
     world, seed = ShapesWorld("test", count=1, size=320), video_seed("test", "late_event", 10)
     sentences = [question.expression for question in world.expressions_for(seed)][:4]
-    results = locater.load("shapes", "cpu").segment(world.video(seed), sentences)
+    results = locater.load("shapes", "cpu", quality="best").segment(world.video(seed), sentences)
     assert digest(result.masks for result in results) == "532dfcc343477dc0"
 
 

@@ -281,6 +281,15 @@ class ModelConfig(Settings):
         return round(self.memory.local_ratio * self.patches)
 
 
+class GroundingConfig(Settings):
+    """The module that scores candidate masks (section 5.6); the paper gives its blocks, the rest is ours."""
+
+    width: int = Field(128, ge=1)
+    heads: int = Field(4, ge=1)
+    blocks: int = Field(4, ge=1)
+    frames: int = Field(8, ge=1)  # of a video, evenly spread, that it looks at
+
+
 class TrainingConfig(Settings):
     """How a preset is trained; the defaults are the paper's where it says (section 3.3)."""
 

@@ -226,6 +226,17 @@ class VisualFeatures:
     # (B, T, P, E + C): what a patch is taken for, where the encoder tells, among words' meanings, and its colours.
     meanings: Tensor | None = None
 
+    @classmethod
+    def joined(cls, parts: Sequence["VisualFeatures"]) -> "VisualFeatures":
+        """The features of frames that come one after the other, as those of one clip."""
+        meanings = [part.meanings for part in parts if part.meanings is not None]
+        return cls(
+            patches=torch.cat([part.patches for part in parts], dim=1),
+            early=tuple(torch.cat(maps, dim=1) for maps in zip(*(part.early for part in parts), strict=True)),
+            grid=parts[0].grid,
+            meanings=torch.cat(meanings, dim=1) if meanings else None,
+        )
+
 
 @dataclass(frozen=True)
 class VideoState:

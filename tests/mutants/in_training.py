@@ -10,6 +10,14 @@ FROZEN = "training/test_optimizer.py::test_parts_learn_at_their_own_rates_and_fr
 
 TRAINING = (
     Mutant(
+        name="right-candidate-in-its-place",
+        file="training/grounding/candidates.py",
+        old="return stacked.gather(1, order[..., None, None, None].expand_as(stacked))",
+        new="return stacked",
+        tests=("training/test_grounding.py::test_a_sentence_has_right_and_wrong_candidates_in_no_order",),
+        why="A module could learn the place of the right candidate instead of what it shows.",
+    ),
+    Mutant(
         name="lambda-of-another-paper",
         file="config.py",
         old="auxiliary_weight: float = 0.4",

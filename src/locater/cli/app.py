@@ -11,6 +11,7 @@ from locater.cli.bench import bench
 from locater.cli.checkpoints import average, export, info, init, presets
 from locater.cli.contrast import contrast
 from locater.cli.data import data
+from locater.cli.ensemble import ensemble
 from locater.cli.evaluate import compare, evaluate, score, submission
 from locater.cli.explain import explain
 from locater.cli.live import live
@@ -31,7 +32,7 @@ for command in (
     *(train, finetune, evaluate, score, compare, ablate, second_look, bench, web),
 ):
     app.command()(command)
-for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):
+for name, group in (("submission", submission), ("data", data), ("contrast", contrast), ("ensemble", ensemble)):
     app.add_typer(group, name=name)
 
 

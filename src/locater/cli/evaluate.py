@@ -9,8 +9,10 @@ import typer
 
 from locater.cli.opening import DATA, OLD_ROOT, open_segmenter
 from locater.cli.options import (
+    BestOption,
     CheckpointArgument,
     DeviceOption,
+    FastOption,
     FlipOption,
     ForceOption,
     LiveOption,
@@ -45,7 +47,9 @@ def evaluate(
     contrast: Annotated[str, typer.Option(help="Of davis: also joined pairs, as spatial,temporal.")] = "",
     live: LiveOption = False,
     device: DeviceOption = None,
-    precision: PrecisionOption = "float32",
+    precision: PrecisionOption = "auto",
+    fast: FastOption = False,
+    best: BestOption = False,
     scales: ScalesOption = "1",
     flip: FlipOption = False,
 ) -> None:
@@ -62,7 +66,7 @@ def evaluate(
     request = EvaluateRequest(
         checkpoint, source, out, split, count, limit, submission, failures, live, contrasts, views=views
     )
-    segmenter = open_segmenter(checkpoint, place.device(device), precision)
+    segmenter = open_segmenter(checkpoint, place.device(device), precision, fast, best)
     with progress_display("questions/s") as progress:
         task = progress.add_task("answering", visible=place.is_first)
         finished = run_evaluation(

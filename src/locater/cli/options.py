@@ -23,7 +23,15 @@ FormatOption = Annotated[
 LiveOption = Annotated[
     bool, typer.Option("--live", help="Read once, as a camera would be: no knowledge of what comes later.")
 ]
-PrecisionOption = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
+BestOption = Annotated[
+    bool, typer.Option("--best", help="The network whole, in float32: half as fast on a CPU, no surer to be right.")
+]
+FastOption = Annotated[
+    bool, typer.Option("--fast", help="Smaller frames and coarser edges: faster, at a price in docs/benchmarks.md.")
+]
+PrecisionOption = Annotated[
+    str, typer.Option(help="float32, bfloat16 or float16; auto is what the device computes soonest.")
+]
 PresetArgument = Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace earlier results in --out.")]
 FlipOption = Annotated[

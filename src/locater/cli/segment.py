@@ -8,10 +8,12 @@ import typer
 from locater.cli.opening import DEFAULT_CHECKPOINT, DEFAULT_FORMATS, open_segmenter
 from locater.cli.options import (
     AnywayOption,
+    BestOption,
     BoxOption,
     CheckpointOption,
     ClickOption,
     DeviceOption,
+    FastOption,
     FlipOption,
     ForceOption,
     FormatOption,
@@ -56,7 +58,9 @@ def segment(
     format: FormatOption = DEFAULT_FORMATS,
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
     device: DeviceOption = None,
-    precision: PrecisionOption = "float32",
+    precision: PrecisionOption = "auto",
+    fast: FastOption = False,
+    best: BestOption = False,
     live: LiveOption = False,
     anyway: AnywayOption = False,
     threshold: ThresholdOption = None,
@@ -81,7 +85,7 @@ def segment(
         return _write_results(segmenter, source, sentences, writing, folder)
 
     def open_network() -> "Segmenter":
-        segmenter = open_segmenter(checkpoint, device, precision)
+        segmenter = open_segmenter(checkpoint, device, precision, fast, best)
         # What is wrong with a sentence is wrong for every video.
         segmenter.read_words(sentences, anyway, {told.expression for told in corrections})
         return segmenter
@@ -160,7 +164,7 @@ def demo(
     from locater.video.reader import open_source
 
     check_results_folder(out, force=force)
-    segmenter = open_segmenter(checkpoint, None, "float32")
+    segmenter = open_segmenter(checkpoint, None, "auto")
     with plain_warnings(), results_folder(out, "locater demo", force=force) as partial:
         clip = clip_for(checkpoint, partial / "clip.mp4")
         overlaps: list[list[float]] = []

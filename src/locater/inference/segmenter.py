@@ -12,13 +12,14 @@ from PIL import Image
 from torch import Tensor
 
 from locater.compute.device import find_device
-from locater.compute.precision import Precision, dtype_of, find_precision
+from locater.compute.precision import AUTO, Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
 from locater.inference.averaged_views import AveragedViews
 from locater.inference.chunks import Chunks, Plan
 from locater.inference.corrected_video import CorrectedVideo
 from locater.inference.correction_checks import checked_corrections
+from locater.inference.effort import Quality, effort_of
 from locater.inference.judging import Judge
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
@@ -64,22 +65,35 @@ class Segmenter:
         self,
         model: Locater,
         device: str | torch.device | None = None,
-        precision: Precision = "float32",
+        precision: Precision | Literal["auto"] = "float32",
         second_look: SecondLook | None = None,
+        quality: Quality = "best",
     ) -> None:
         self.device = find_device(None if device is None else str(device))
-        self.precision = find_precision(precision, self.device)
+        self.quality = quality
+        effort = effort_of(quality, self.device)
+        is_exact = precision == AUTO and quality == "best"
+        self.precision = find_precision("float32" if is_exact else precision, self.device)
         self.model = model.to(self.device).eval()
         self.second_look = second_look
-        self.chunks = Chunks(cast_model(self.model, dtype_of(self.precision)), is_replayed=self.device.type == "cuda")
+        cast = cast_model(self.model, dtype_of(self.precision))
+        self.chunks = Chunks(cast, self.device.type == "cuda", effort)
 
     @classmethod
     def from_pretrained(
-        cls, name_or_path: str | Path, device: str | torch.device | None = None, precision: Precision = "float32"
+        cls,
+        name_or_path: str | Path,
+        device: str | torch.device | None = None,
+        precision: Precision | Literal["auto"] = AUTO,
+        quality: Quality = "default",
     ) -> Self:
-        """A segmenter around a checkpoint: a folder, a shipped name, or a hub name."""
+        """A segmenter around a checkpoint: a folder, a shipped name, or a hub name.
+
+        `precision` `auto` is what the device computes soonest, and float32 for the quality `best` (docs/benchmarks.md).
+        """
         folder = checkpoint.find_checkpoint(name_or_path)
-        return cls(checkpoint.from_pretrained(folder), device, precision, checkpoint.load_second_look(folder))
+        second_look = checkpoint.load_second_look(folder)
+        return cls(checkpoint.from_pretrained(folder), device, precision, second_look, quality)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the network, and its second look, as a checkpoint folder."""
@@ -344,10 +358,13 @@ class Segmenter:
 
 
 def load(
-    name_or_path: str | Path, device: str | torch.device | None = None, precision: Precision = "float32"
+    name_or_path: str | Path,
+    device: str | torch.device | None = None,
+    precision: Precision | Literal["auto"] = AUTO,
+    quality: Quality = "default",
 ) -> Segmenter:
     """A ready segmenter: `locater.load("default").track("clip.mp4", "the dog on the left")`."""
-    return Segmenter.from_pretrained(name_or_path, device, precision)
+    return Segmenter.from_pretrained(name_or_path, device, precision, quality)
 
 
 def _is_live(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:

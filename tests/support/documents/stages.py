@@ -111,6 +111,12 @@ def contrasts(here: Path) -> None:
     shutil.copy(here / "data" / "a2d" / "Release" / "videoset.csv", here / "FOLDER")
 
 
+def ensembles(here: Path) -> None:
+    """DAVIS, for scales and flips."""
+    clip_and_networks(here)
+    make_davis(here / "data" / "DAVIS")
+
+
 def explaining(here: Path) -> None:
     """DAVIS."""
     clip_and_networks(here)
@@ -179,6 +185,7 @@ STAGES: dict[str, Callable[[Path], None]] = {
     "corrections.md": corrections,
     "datasets.md": datasets,
     "demo.md": clip_and_networks,
+    "ensemble.md": ensembles,
     "evaluation.md": evaluation,
     "explain.md": explaining,
     "export.md": clip_and_networks,
