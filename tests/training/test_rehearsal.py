@@ -50,7 +50,8 @@ def test_each_clip_is_asked_for_other_things_and_the_start_answers(tmp_path: Pat
     assert torch.equal(batch.masks[::rows], plain.masks) and torch.equal(batch.is_annotated[::rows], plain.is_annotated)
     assert batch.expressions[::rows] == plain.expressions
     others = [text for place, text in enumerate(batch.expressions) if place % rows]
-    assert {text.removeprefix("the ") for text in others} <= set(data.known)
+    assert {word for text in others for word in text.split()} <= {"the", *KNOWN}
+    assert all(set(text.split()) & set(data.known) for text in others)
     with torch.no_grad():
         said = start(batch.frames[1:], batch.times[1:], batch.global_frames[1:], batch.global_times[1:],
                      start.read(others[ASKED:]), is_fine=False, is_refined=False).logits.sigmoid()  # fmt: skip
@@ -64,6 +65,15 @@ def test_a_clips_number_decides_what_else_it_is_asked_for(tmp_path: Path, start:
     data = data_of(tmp_path, start)
     assert data.plan([3, 4], 0.0).others == data.plan([3], 0.0).others + data.plan([4], 1.0).others
     assert len({data.plan([number], 0.0).others for number in range(30)}) > 5
+
+
+def test_sentences_also_say_how_things_look_and_what_they_do(tmp_path: Path, start: Locater) -> None:
+    data = data_of(tmp_path, start)
+    asked = [text for number in range(60) for text in data.plan([number], 0.0).others]
+    running = [text for text in asked if " running" in text]
+    assert 0.3 < len(running) / len(asked) < 0.7
+    assert any(text.startswith("the red ") for text in asked)
+    assert not any("walking" in text for text in asked)  # a word that this start does not know
 
 
 def test_validation_asks_what_the_folder_says_alone(tmp_path: Path, start: Locater) -> None:

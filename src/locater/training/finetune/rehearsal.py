@@ -24,6 +24,10 @@ from locater.training.data.dataset_clips import DatasetData
 
 ASKED = 3  # other things that each clip is asked for
 KIN = 64  # known words nearest in meaning to those of the folder; every second thing is one of them
+# What is said of things beside their names: sentences that only name would let the rest be forgotten.
+DOING = ("walking", "running", "jumping", "standing", "sitting", "lying", "moving", "turning", "playing", "riding")
+WHERE = ("on the", "in the", "near the", "behind the", "over the", "with a", "holding a")
+LOOKS = ("red", "blue", "white", "black", "green", "small", "large", "young", "left", "right")
 
 
 class Rehearsed(NamedTuple):
@@ -40,6 +44,7 @@ class RehearsingData:
         self.data = data
         self.start = start.requires_grad_(False).eval()
         self.known, self.kin = tuple(known), tuple(kin)
+        self._doing, self._where, self._looks = (_readable(phrases, start) for phrases in (DOING, WHERE, LOOKS))
 
     @property
     def kinds(self) -> Sequence[str]:
@@ -78,7 +83,14 @@ class RehearsingData:
     def _drawn(self, number: int) -> list[str]:
         rng = Random(f"rehearsal/{number}")
         pools = [self.kin if self.kin and place % 2 else self.known for place in range(ASKED)]
-        return [f"the {rng.choice(pool)}" for pool in pools]
+        return [self._said_of(rng.choice(pool), rng) for pool in pools]
+
+    def _said_of(self, noun: str, rng: Random) -> str:
+        """A sentence about a thing, as people ask for it: its name, how it looks, what it does, where it is."""
+        looks = f"{rng.choice(self._looks)} " if self._looks and rng.random() < 0.25 else ""
+        doing = f" {rng.choice(self._doing)}" if self._doing and rng.random() < 0.5 else ""
+        where = f" {rng.choice(self._where)} {rng.choice(self.known)}" if self._where and rng.random() < 0.5 else ""
+        return f"the {looks}{noun}{doing}{where}"
 
     @torch.no_grad()
     def _answers(self, clips: Batch, others: Sequence[str]) -> torch.Tensor:
@@ -103,6 +115,13 @@ def rehearsing(data: DatasetData, start: Locater, device: torch.device) -> Datas
     if device.type == "cuda":
         torch.cuda.synchronize(device)  # batches are made in a stream of their own: the weights must be there
     return RehearsingData(data, start, known, _kin(start, known, sorted(taught)))
+
+
+def _readable(phrases: Sequence[str], start: Locater) -> list[str]:
+    """Those of the phrases whose words the start knows, all of them."""
+    assert isinstance(start.config.text, LSTMConfig)
+    words = set(start.config.text.vocabulary)
+    return [phrase for phrase in phrases if words.issuperset(phrase.split())]
 
 
 def _kin(start: Locater, known: Sequence[str], taught: Sequence[str]) -> list[str]:
