@@ -16,7 +16,7 @@ from locater.cli.options import (
     PrecisionOption,
     VideosOption,
 )
-from locater.cli.terminal import one_line, progress_display
+from locater.cli.terminal import one_line, progress_display, say
 from locater.errors import LocaterError
 
 _MASKS = "A folder or zip of PNGs, or a JSON of COCO run lengths."
@@ -71,8 +71,8 @@ def evaluate(
         )
     _warn_of(finished.not_understood)
     if finished.report is not None:
-        typer.echo(finished.report.markdown())
-        typer.echo(f"Results: {out}")
+        say(finished.report.markdown())
+        say(f"Results: {out}")
 
 
 def _warn_of(not_understood: Sequence[str]) -> None:
@@ -108,7 +108,7 @@ def score(
     judged = score_masks(predictions, truth, protocol, videos=videos, split=split)
     if out is not None:
         judged.save(out)
-    typer.echo(judged.text)
+    say(judged.text)
 
 
 def compare(
@@ -142,8 +142,8 @@ def compare(
         split=split,
         videos=read_lines(videos) if videos else None,
     )
-    typer.echo(write_comparison(comparison, out, force=force))
-    typer.echo(f"Page: {out / 'compare.html'}")
+    say(write_comparison(comparison, out, force=force))
+    say(f"Page: {out / 'compare.html'}")
 
 
 def _two_names(text: str) -> tuple[str, str]:
@@ -172,9 +172,9 @@ def submission_check(
 
     problems = check_submission(file, find_protocol(protocol), read_expected(expressions, videos, frames))
     for problem in problems:
-        typer.echo(problem)
+        say(problem)
     if problems:
-        typer.echo(f"{file} cannot be handed in: {len(problems)} problem{'s' * (len(problems) > 1)}.")
+        say(f"{file} cannot be handed in: {len(problems)} problem{'s' * (len(problems) > 1)}.")
         raise typer.Exit(2)
     complete = "complete and well formed" if expressions else "well formed; whether it is complete needs --expressions"
-    typer.echo(f"{file}: {complete}.")
+    say(f"{file}: {complete}.")

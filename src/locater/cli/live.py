@@ -13,7 +13,7 @@ import typer
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
 from locater.cli.options import AnywayOption, CheckpointOption, DeviceOption, ForceOption, PrecisionOption
 from locater.cli.process.stopping import TERMINATED
-from locater.cli.terminal import plain_warnings
+from locater.cli.terminal import plain_warnings, say
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def live(
             if seconds is not None and result.frame.timestamp >= seconds:
                 break
         opened.close()
-    typer.echo(speed.summary(opened), err=out == PIPE)
+    say(speed.summary(opened), to_error=out == PIPE)
     if out not in (None, PIPE):
-        typer.echo(f"Written: {out}")
+        say(f"Written: {out}")
     if terminated:
         raise typer.Exit(TERMINATED)
 

@@ -7,7 +7,7 @@ import typer
 
 from locater.cli.opening import DATA, DEFAULT_CHECKPOINT
 from locater.cli.options import CheckpointArgument, CheckpointOption
-from locater.cli.terminal import progress_display
+from locater.cli.terminal import progress_display, say
 
 
 def train(
@@ -54,8 +54,8 @@ def train(
             ),
         )
     for kind, score in scores.items():
-        typer.echo(f"{kind:<14}{score:.3f}")
-    typer.echo(f"Checkpoint: {out / 'checkpoint'}")
+        say(f"{kind:<14}{score:.3f}")
+    say(f"Checkpoint: {out / 'checkpoint'}")
 
 
 def finetune(
@@ -89,8 +89,8 @@ def finetune(
             ),
             lambda what: progress.update(task, description=what),
         )
-    typer.echo(write_report(found))
-    typer.echo(f"Checkpoint: {out / 'checkpoint'}; report: {out / 'report.html'}")
+    say(write_report(found))
+    say(f"Checkpoint: {out / 'checkpoint'}; report: {out / 'report.html'}")
 
 
 def ablate(
@@ -122,7 +122,7 @@ def ablate(
     asked = AblateRequest(
         table, preset, data, out, seeds, changes, side_by_side, workers, start, split, Amount(count, limit)
     )
-    typer.echo(write_table(table, run_table(asked), out))
+    say(write_table(table, run_table(asked), out))
 
 
 def second_look(
@@ -146,9 +146,7 @@ def second_look(
             listen=lambda count: progress.update(task, completed=count),
         )
     for each in made.calibration.bins:
-        typer.echo(f"score {each.confidence:.2f}  right {each.right:.2f}  of {each.count}")
+        say(f"score {each.confidence:.2f}  right {each.right:.2f}  of {each.count}")
     found = made.calibration
-    typer.echo(
-        f"Expected calibration error {found.error:.3f} on {found.count} masks, scored by weights of other videos"
-    )
-    typer.echo(f"{made.crops} crops, {made.words} words: {out}")
+    say(f"Expected calibration error {found.error:.3f} on {found.count} masks, scored by weights of other videos")
+    say(f"{made.crops} crops, {made.words} words: {out}")

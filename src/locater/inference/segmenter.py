@@ -24,6 +24,7 @@ from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
 from locater.model.second_look import SecondLook
 from locater.records import Correction, Frame, FrameResult, FrameSource, Pixels, VideoState, Words
+from locater.text.words import check_lengths
 from locater.video.reader import open_source
 from locater.video.track import MaskTrack
 from locater.video.transforms import frame_times, frames_to_tensor
@@ -105,6 +106,8 @@ class Segmenter:
         is_live = _is_live(frames, mode, state)
         if state is not None and state.expressions != texts:
             raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
+        if state is not None:
+            self._check_state(state)
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
         is_followed = state is not None and state.followed is not None
         corrected = range(len(texts)) if is_followed else {each.expression for each in told}
@@ -148,6 +151,13 @@ class Segmenter:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
 
+    def _check_state(self, state: VideoState) -> None:
+        """Nothing, for a state that this network can go on from."""
+        config = self.model.config
+        here = (config.global_cells, config.width), (config.local_cells, config.width)
+        if (tuple(state.global_cells.shape[1:]), tuple(state.local_cells.shape[1:])) != here:
+            raise LocaterError("The saved state belongs to another checkpoint; go on with the one that made it.")
+
     def _judge(self, threshold: float | None) -> Judge | None:
         """What scores the results; None where the checkpoint has no second look."""
         if threshold is not None and not 0 <= threshold <= 1:
@@ -163,6 +173,8 @@ class Segmenter:
 
         The sentence of an object which was `corrected` may have no words: it is only clicked.
         """
+        for text in texts:
+            check_lengths(text)
         is_silent = [not text and place in corrected for place, text in enumerate(texts)]
         read = tuple(_ANY_WORD if silent else text for text, silent in zip(texts, is_silent, strict=True))
         tokens = self.model.text.trimmed(self.model.text.tokenize(read)).to(self.device)

@@ -24,6 +24,7 @@ from locater.model.locater import Locater
 from locater.model.memory import LocalGlobalMemory
 from locater.model.presence import PresenceHead
 from locater.model.recognition import Recognition
+from locater.model.sizes import least_numbers
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder, TextEncoder
 from locater.model.transformer import EncoderBlock
 from locater.model.visual.early_stem import EarlyStem
@@ -43,8 +44,16 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
+_MOST_NUMBERS = 2 * 10**10
+
+
 def build(config: ModelConfig, seed: int | None = None) -> Locater:
     """A new network, its encoders pretrained where the config names weights, the rest at random (from `seed`)."""
+    if least_numbers(config) > _MOST_NUMBERS:
+        raise LocaterError(
+            f"The network would have more than {least_numbers(config) / 1e9:.0f} billion weights; make width or depth "
+            "smaller."
+        )
     if seed is not None:
         torch.manual_seed(seed)
     text_model = None
