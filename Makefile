@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test proof mutants docs
+.PHONY: demo test proof fuzz mutants docs
 demo: .venv/installed
 	$(BIN)/python -m locater demo --out demo --force
 
@@ -16,6 +16,11 @@ test: .venv/installed-dev
 # The long proofs, of which `make test` runs a slice: minutes to hours.
 proof: .venv/installed-dev
 	$(BIN)/pytest -m proof
+
+# Readers of files and texts against damaged ones, for as long as one likes: make fuzz SECONDS=600
+SECONDS ?= 60
+fuzz: .venv/installed-dev
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 # Bugs put in one at a time: each must make a test fail.
 mutants: .venv/installed-dev
