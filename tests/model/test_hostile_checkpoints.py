@@ -166,6 +166,6 @@ def test_a_pipe_is_no_state_and_another_networks_state_does_not_fit(whole: Path,
         with pytest.raises(LocaterError, match="is no saved video state"):
             VideoState.load(path)
     state = VideoState.load(save_state(tmp_path / "state", cells(), expressions='["the dog on the left"]'))
-    frames = [torch.zeros(3, 32, 32, dtype=torch.uint8)] * 5
+    frames = torch.zeros(5, 3, 32, 32, dtype=torch.uint8)
     with pytest.raises(LocaterError, match="belongs to another checkpoint"):
         list(load(whole).segment(frames, "the dog on the left", state=state))
