@@ -1,5 +1,7 @@
 """A process with everything imported, which forks a child for each command it is asked to run: `python -m` this.
 
+Its arguments are further modules to import, which not every caller needs.
+
 One line of JSON in, one out. A child has no thread of its parent, which computes nothing itself, so that it is what a
 process of its own would be, without the seconds that importing takes.
 """
@@ -51,7 +53,7 @@ class Told:
 
 def main() -> None:
     """Serve until the input ends."""
-    for name in _IMPORTED:
+    for name in (*_IMPORTED, *sys.argv[1:]):
         importlib.import_module(name)
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:

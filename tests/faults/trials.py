@@ -48,11 +48,11 @@ class Commands:
 
 
 @contextmanager
-def commands() -> Iterator[Commands]:
-    """The process that forks, gone at the end."""
+def commands(*imported: str) -> Iterator[Commands]:
+    """The process that forks, gone at the end; `imported` are modules that it is to have besides."""
     environment = {**ENVIRONMENT, "PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.forkserver"],
+        [sys.executable, "-m", "tests.faults.forkserver", *imported],
         cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -81,6 +81,13 @@ class Trial:
     def out(self) -> Path:
         """Where it writes to."""
         return self.folder / "place" / "out"
+
+    def points(self, effect: str) -> list[int]:
+        """Where to let it happen: a kill at every change, a disk's refusal at the first of those that are alike."""
+        if effect == KILL:
+            return list(range(1, len(self.changes) + 1))
+        first = {change: place for place, change in reversed([*enumerate(self.changes[:-1], start=1)])}
+        return sorted(first.values())
 
     def reset(self) -> None:
         """The place as it was before a run."""

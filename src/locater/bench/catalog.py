@@ -10,6 +10,7 @@ from locater.bench.suites import (
     expressions,
     fps,
     length,
+    load,
     memory,
     peers,
     precision,
@@ -32,6 +33,7 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "write-memory": write_memory.run,
     "training": training.run,
     "soak": soak.run,
+    "load": load.run,
 }
 
 
