@@ -22,8 +22,9 @@ _SECONDS = 120  # that a child may take
 _IMPORTED = (
     "locater.cli.app", "locater.cli.segment", "locater.inference.segmenter", "locater.video.writer",
     "locater.training.command", "locater.training.finetune.report", "locater.training.average",
-    "locater.training.second_look.command", "locater.evaluation.run.evaluate", "locater.evaluation.external.compare_files",
-    "locater.contrast.build", "locater.explain.page", "locater.worlds.composed", "locater.bench.catalog",
+    "locater.training.second_look.command", "locater.evaluation.run.evaluate",
+    "locater.evaluation.external.compare_files", "locater.contrast.build", "locater.explain.page",
+    "locater.worlds.composed", "locater.bench.catalog",
     "tests.faults.writers",
 )  # fmt: skip
 
@@ -86,6 +87,7 @@ def _run(asked: Asked) -> Told:
 
 def _as_child(asked: Asked, errors: Path, report: int) -> int:
     from locater.cli.app import main as run_command
+    from locater.errors import LocaterError
     from tests.faults.injecting import KILL, Faults
     from tests.faults.writers import WRITERS
 
@@ -110,6 +112,9 @@ def _as_child(asked: Asked, errors: Path, report: int) -> int:
             writer.run(Path(asked.out))
         else:
             run_command()
+    except LocaterError as error:  # as the command tells it
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
     finally:

@@ -21,7 +21,8 @@ ROUNDING = {1: 1e-6, 10: 1e-3, 12: 1e-3}
 STEPS = 12
 SETTINGS = ("image_size=32", f"training.steps={STEPS}", "training.batch_size=4", "training.clip_frames=3",
             "training.global_frames=2", "training.dice_weight=0.5", "training.flip=0.5", "training.save_every=2",
-            "training.max_gradient_norm=1.0", "training.learning_rate=0.001", "training.validation_videos=1")  # fmt: skip
+            "training.max_gradient_norm=1.0", "training.learning_rate=0.001",
+            "training.validation_videos=1")  # fmt: skip
 
 
 def words(data: Path, out: Path) -> list[str]:

@@ -54,7 +54,7 @@ class Asked:
 
 
 class User:
-    """One person with a browser of their own: opens the page and a clip, asks, looks at pictures and masks meanwhile."""
+    """One person with a browser: opens the page and a clip, asks, looks at pictures and masks meanwhile."""
 
     def __init__(self, url: str, number: int, asked: Asked, deadline: float) -> None:
         found = urlsplit(url)
