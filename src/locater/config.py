@@ -21,6 +21,10 @@ class Settings(BaseModel):
 
 _SettingsT = TypeVar("_SettingsT", bound=Settings)
 
+Count = Annotated[int, Field(ge=1, le=64)]
+
+DataWeight = Annotated[float, Field(gt=0, le=1e6)]
+
 WIDEST = 2.5  # a wider or higher frame is squashed to this: its cells would be few across
 
 
@@ -68,6 +72,41 @@ class TinyViTConfig(Settings):
         return 16
 
 
+class VideoSwinConfig(Settings):
+    """Video-Swin up to its stride-16 stage, over windows of 16 frames; the defaults are Video-Swin-T's."""
+
+    kind: Literal["video_swin"]
+    width: int = Field(96, ge=1, le=1024)  # of its first stage; each further one has twice the channels
+    depths: tuple[Count, Count, Count] = (2, 2, 6)
+    heads: tuple[Count, Count, Count] = (3, 6, 12)
+    pretrained: str | None = None
+
+    @model_validator(mode="after")
+    def _heads_fit(self) -> Self:
+        for stage, heads in enumerate(self.heads):
+            if self.width * 2**stage % heads:
+                raise ValueError(f"width {self.width * 2**stage} of stage {stage + 1} is not a multiple of its heads")
+        return self
+
+    @property
+    def patch_size(self) -> int:
+        """Pixels per side of one output cell."""
+        return 16
+
+
+class I3DConfig(Settings):
+    """I3D, the inflated Inception-v1, up to its stride-16 stage, over windows of 16 frames."""
+
+    kind: Literal["i3d"]
+    scale: float = Field(1.0, gt=0, le=1)  # of every layer's channels
+    pretrained: str | None = None
+
+    @property
+    def patch_size(self) -> int:
+        """Pixels per side of one output cell."""
+        return 16
+
+
 SingleEncoder = Annotated[ViTConfig | EfficientNetConfig | TinyViTConfig, Field(discriminator="kind")]
 
 
@@ -97,7 +136,7 @@ class JoinedConfig(Settings):
         return self.what.pretrained or self.where.pretrained
 
 
-VisualConfig = ViTConfig | EfficientNetConfig | TinyViTConfig | JoinedConfig
+VisualConfig = ViTConfig | EfficientNetConfig | TinyViTConfig | VideoSwinConfig | I3DConfig | JoinedConfig
 
 
 class LSTMConfig(Settings):
@@ -202,13 +241,12 @@ class ModelConfig(Settings):
                 raise ValueError(f"width {self.width} is not a multiple of {part}.heads {heads}")
         return self
 
-    def input_size(self, height: int, width: int) -> tuple[int, int]:
-        """Rows and columns of pixels in which the network sees a frame of that size."""
-        if not self.keep_aspect:
-            return self.image_size, self.image_size
+    def input_size(self, height: int, width: int, scale: float = 1.0) -> tuple[int, int]:
+        """Rows and columns of pixels in which the network sees a frame of that size, `scale` times as many as usual."""
         patch = self.visual.patch_size
-        stretch = math.sqrt(min(max(width / height, 1 / WIDEST), WIDEST))
-        rows, columns = (max(1, round(side / patch)) for side in (self.image_size / stretch, self.image_size * stretch))
+        stretch = math.sqrt(min(max(width / height, 1 / WIDEST), WIDEST)) if self.keep_aspect else 1.0
+        side = scale * self.image_size
+        rows, columns = (max(1, round(length / patch)) for length in (side / stretch, side * stretch))
         return rows * patch, columns * patch
 
     @property
@@ -286,7 +324,8 @@ class TrainingConfig(Settings):
     keep_best: bool = False  # also keep, in `best`, the checkpoint that validation likes best; the start counts too
     start: str | None = None  # weights other than those of the stage before: stage2, start (of the run), a shipped name
     seed: int | None = Field(None, ge=0)  # another than the run's
-    data: str | None = None  # other than the run's
+    # Other than the run's: what --data says, or several with their weights, as {refcoco:ROOT: 3, shapes: 1}.
+    data: str | dict[str, DataWeight] | None = None
 
     @model_validator(mode="after")
     def _cache_suffices(self) -> Self:
@@ -377,6 +416,8 @@ def _known_keys(group: type[Settings], path: list[str]) -> list[str]:
         "dinov2": ViTConfig,
         "efficientnet_lite": EfficientNetConfig,
         "tiny_vit": TinyViTConfig,
+        "video_swin": VideoSwinConfig,
+        "i3d": I3DConfig,
         "joined": JoinedConfig,
         "lstm": LSTMConfig,
         "vectors": VectorsConfig,

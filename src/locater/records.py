@@ -5,10 +5,10 @@ W word tokens (N_w), D width, G global cells (N_g), L local cells (N_l), S the s
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,55 +18,15 @@ from safetensors.torch import save as safetensors_bytes
 from torch import Tensor
 
 from locater.errors import LocaterError
+from locater.frames import Frame as Frame  # noqa: PLC0414
+from locater.frames import FrameSource as FrameSource  # noqa: PLC0414
+from locater.frames import Pixels as Pixels  # noqa: PLC0414
+from locater.frames import VideoInfo as VideoInfo  # noqa: PLC0414
 from locater.io.atomic import atomic_path
 
-Pixels = npt.NDArray[np.uint8]  # (H, W, 3), RGB
 Mask = npt.NDArray[np.bool_]  # (H, W)
 
-
-# ---- Frames ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class VideoInfo:
-    """What is known of a source before its frames are read; None is unknown."""
-
-    name: str
-    width: int | None = None
-    height: int | None = None
-    frame_count: int | None = None
-    frames_per_second: float | None = None
-    duration: float | None = None  # seconds
-    path: Path | None = None  # the file or the folder of pictures behind it, where there is one
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One decoded frame, upright, at its own size."""
-
-    index: int
-    timestamp: float  # seconds from the first frame
-    pixels: Pixels
-    name: str | None = None  # the picture's own file name, where the frame is one
-
-
-@runtime_checkable
-class FrameSource(Protocol):
-    """Frames in order, never all held at once."""
-
-    @property
-    def info(self) -> VideoInfo:
-        """What is known before reading."""
-        ...
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether `frames` may be called twice; a camera's may not."""
-        ...
-
-    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
-        """Frames `start`, `start + every`, ...; those between are not converted to pixels."""
-        ...
+SMALLEST_SCALE, LARGEST_SCALE = 0.25, 4.0  # of a view: one cell in sixteen is left; sixteen times as many are made
 
 
 # ---- Datasets --------------------------------------------------------------------------------------------------------
@@ -178,6 +138,37 @@ class Followed:
     trust: Tensor  # (B,): how much the network's own answer counts beside it
 
 
+# ---- Views -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Views:
+    """In which sizes a video is segmented, and whether mirrored as well; the soft masks of all views are averaged."""
+
+    scales: tuple[float, ...] = (1.0,)  # of the network's own input size, the largest first
+    flip: bool = False  # each scale once more as its mirror image, with left and right exchanged in the words
+
+    def __post_init__(self) -> None:
+        if not self.scales or not all(SMALLEST_SCALE <= scale <= LARGEST_SCALE for scale in self.scales):
+            raise LocaterError(
+                f"Scales lie between {SMALLEST_SCALE} and {LARGEST_SCALE}, and there is at least one; "
+                f"these are {', '.join(map(str, self.scales)) or 'none'}."
+            )
+        object.__setattr__(self, "scales", tuple(sorted({float(scale) for scale in self.scales}, reverse=True)))
+
+    def __str__(self) -> str:
+        return ",".join(f"{scale:g}" for scale in self.scales) + (" and mirrored" if self.flip else "")
+
+    @property
+    def each(self) -> tuple[tuple[float, bool], ...]:
+        """Every view: its scale, and whether it is mirrored."""
+        return tuple((scale, side) for scale in self.scales for side in ((False, True) if self.flip else (False,)))
+
+    def chunk_frames(self, frames: int) -> int:
+        """How many frames go together, so that the largest view holds no more pixels than `frames` at scale 1."""
+        return max(1, int(frames / max(1.0, self.scales[0]) ** 2)) if frames > 0 else frames
+
+
 # ---- Inside the network ----------------------------------------------------------------------------------------------
 
 
@@ -240,7 +231,8 @@ class VisualFeatures:
 class VideoState:
     """All that a video's past leaves behind: a value of fixed size, whatever the video's length.
 
-    The last mask is not kept: it is written into the local memory by the step that made it (Eq. 6).
+    The last mask is not kept: it is written into the local memory by the step that made it (Eq. 6). Where a video is
+    seen in several views, each has rows of its own: B is then views times expressions, view by view.
     """
 
     global_cells: Tensor  # (B, G, D)
@@ -251,6 +243,7 @@ class VideoState:
     evidence: Tensor | None = None  # (B, D + 1) float: what was marked so far, where a network asks whether it is meant
     looks: Tensor | None = None  # (B, 3) float: the second look's mean verdicts, and how many looks they are of
     followed: Followed | None = None  # the objects that were corrected in frames before
+    views: Views = Views()
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -271,6 +264,7 @@ class VideoState:
             "frame_index": str(self.frame_index),
             "is_global_complete": json.dumps(self.is_global_complete),
             "expressions": json.dumps(self.expressions),
+            "views": json.dumps([self.views.scales, self.views.flip]),
         }
         tensors = {name: tensor.contiguous() for name, tensor in self.tensors.items()}
         with atomic_path(Path(path)) as partial:
@@ -284,6 +278,7 @@ class VideoState:
                 metadata = file.metadata()
                 held = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 followed = {each.name: held[each.name] for each in fields(Followed) if each.name in held}
+                scales, flip = json.loads(metadata.get("views", "[[1.0], false]"))
                 return cls(
                     global_cells=held["global_cells"],
                     local_cells=held["local_cells"],
@@ -293,6 +288,7 @@ class VideoState:
                     frame_index=int(metadata["frame_index"]),
                     is_global_complete=json.loads(metadata["is_global_complete"]),
                     expressions=tuple(json.loads(metadata["expressions"])),
+                    views=Views(tuple(scales), flip),
                 )
         except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError):
             raise LocaterError(f"{path} is no saved video state; make one with VideoState.save.") from None

@@ -3,6 +3,7 @@
 from tests.mutants.record import Mutant
 
 SEGMENTER = "inference/test_segmenter.py"
+VIEWS = "inference/test_averaged_views.py"
 AGREE = "video/writers/test_formats_agree.py"
 EVERY_NTH = f"{SEGMENTER}::test_every_nth_frame_is_in_the_global_memory_and_no_other"
 
@@ -53,9 +54,33 @@ INFERENCE = (
         name="cells-resumed-afresh",
         file="inference/segmenter.py",
         old="self._ready(state), chunk, soft)",
-        new="replace(self._ready(state), local_cells=self._start(words).local_cells), chunk, soft)",
+        new="replace(self._ready(state), local_cells=network.initial_state().local_cells), chunk, soft)",
         tests=(f"{SEGMENTER}::test_resumed_equals_uninterrupted_bit_for_bit",),
         why="A resumed video would have forgotten its last frames.",
+    ),
+    Mutant(
+        name="words-not-mirrored",
+        file="inference/averaged_views.py",
+        old="return self._mirrored if is_mirrored else self.words",
+        new="return self.words",
+        tests=(f"{VIEWS}::test_mirrored_sides_come_out_right",),
+        why="In a mirror image the left one is the right one.",
+    ),
+    Mutant(
+        name="masks-left-mirrored",
+        file="inference/averaged_views.py",
+        old="total.add(soft.flip(-1) if is_mirrored else soft)",
+        new="total.add(soft)",
+        tests=(f"{VIEWS}::test_soft_masks_of_all_views_are_averaged_before_the_threshold",),
+        why="A mirror image's mask belongs on the other side.",
+    ),
+    Mutant(
+        name="large-views-in-whole-chunks",
+        file="records.py",
+        old="int(frames / max(1.0, self.scales[0]) ** 2)",
+        new="int(frames)",
+        tests=(f"{VIEWS}::test_six_scales_with_flips_are_twelve_passes_and_no_larger_a_chunk",),
+        why="The largest view would hold three times the pixels of the plain one.",
     ),
     Mutant(
         name="threshold-of-another-paper",

@@ -109,7 +109,7 @@ def test_rotation_is_applied(tmp_path: Path, matrix: tuple[int, int, int, int], 
 
 
 def test_start_and_every(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = open_source(write_video(tmp_path / "a.mp4"))
+    source = VideoFile(write_video(tmp_path / "a.mp4"))  # in this process, where conversions can be counted
     whole = list(source.frames())
     converted = 0
     convert = VideoFile._pixels
@@ -141,7 +141,7 @@ def _is_open(name: str) -> bool:
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux")
 def test_abandoned_reading_closes_the_file(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4")
-    frames = open_source(path).frames()
+    frames = VideoFile(path).frames()
     next(frames)
     assert str(path) in open_files()
     del frames

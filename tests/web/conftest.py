@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from locater.inference.segmenter import NotUnderstoodWarning, Segmenter, load
-from locater.web.segment.decoding import start_decoders
+from locater.video.guarded.processes import start_decoders
 from locater.web.segment.limits import Limits
 from locater.web.segment.server import SegmentServer
 from tests.support.command_line.clips import two_sentence_checkpoint, write_video
@@ -20,7 +20,7 @@ Serve = Callable[..., SegmentServer]
 
 @pytest.fixture(scope="session", autouse=True)
 def decoders() -> None:
-    start_decoders("pytest")
+    start_decoders()
 
 
 @pytest.fixture(scope="session")

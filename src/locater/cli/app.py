@@ -6,6 +6,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from locater.cli.batch import batch
 from locater.cli.bench import bench
 from locater.cli.checkpoints import average, export, info, init, presets
 from locater.cli.contrast import contrast
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (
-    *(segment, live, explain, demo, info, presets, init, average, export),
+    *(segment, batch, live, explain, demo, info, presets, init, average, export),
     *(train, finetune, evaluate, score, compare, ablate, second_look, bench, web),
 ):
     app.command()(command)

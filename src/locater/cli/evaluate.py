@@ -11,11 +11,14 @@ from locater.cli.opening import DATA, OLD_ROOT, open_segmenter
 from locater.cli.options import (
     CheckpointArgument,
     DeviceOption,
+    FlipOption,
     ForceOption,
     LiveOption,
     PrecisionOption,
+    ScalesOption,
     VideosOption,
 )
+from locater.cli.segmenting.views import read_views
 from locater.cli.terminal import one_line, progress_display
 from locater.errors import LocaterError
 
@@ -43,6 +46,8 @@ def evaluate(
     live: LiveOption = False,
     device: DeviceOption = None,
     precision: PrecisionOption = "float32",
+    scales: ScalesOption = "1",
+    flip: FlipOption = False,
 ) -> None:
     """Score a checkpoint on a dataset or a world; start it under `torchrun` for many GPUs."""
     from locater.datasets.catalog import find_source
@@ -53,7 +58,10 @@ def evaluate(
     place = place_among_processes()
     contrasts = tuple(dict.fromkeys(name.strip() for name in contrast.split(",") if name.strip()))
     source = find_source(dataset, root)
-    request = EvaluateRequest(checkpoint, source, out, split, count, limit, submission, failures, live, contrasts)
+    views = read_views(scales, flip)
+    request = EvaluateRequest(
+        checkpoint, source, out, split, count, limit, submission, failures, live, contrasts, views=views
+    )
     segmenter = open_segmenter(checkpoint, place.device(device), precision)
     with progress_display("questions/s") as progress:
         task = progress.add_task("answering", visible=place.is_first)

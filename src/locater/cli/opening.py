@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from locater.inference.segmenter import Segmenter
 
 DEFAULT_CHECKPOINT = "default"
+DEFAULT_FORMATS = "overlay,png,rle"
 # How every command names data, and what help says of it.
 DATA = "shapes, composed:PACK, positions:PACK, or a dataset and its folder, as a2d-sentences:~/data/a2d."
 OLD_ROOT = "The folder, where it is not part of the name."

@@ -10,8 +10,8 @@ import numpy as np
 from locater.contrast.joining import BrokenSourceError, Half, Joint, OneAfterTheOther, SideBySide, fitted_width
 from locater.datasets.reading.lazy import LazyMasks, MaskFile
 from locater.errors import LocaterError
+from locater.frames import check_stride
 from locater.records import Frame, Mask, Sample, SampleInfo, VideoInfo
-from locater.video.array_source import check_stride
 
 
 def side_by_side(info: SampleInfo, query: Sample, contrast: Sample, query_first: bool) -> Sample:

@@ -21,7 +21,7 @@ from locater.io.coco_masks import decode_segmentation
 from locater.io.extras import data_library
 from locater.io.text_files import as_published, find, need, one_line, read_json, read_lines, read_rows
 from locater.records import FrameSource, Mask, SampleInfo
-from locater.video.file_source import VideoFile
+from locater.video.reader import open_video
 
 PUBLISHED: Mapping[str, Figures] = {
     "train": {"videos": 3017, "sentences": 5359},
@@ -114,7 +114,7 @@ class A2DSentences(ListedDataset):
         yield from video_problems(LazySource(lambda: self._frames(video)), masks)
 
     def _frames(self, video: str) -> FrameSource:
-        return VideoFile(need_folder(self.root / "Release" / "clips320H") / f"{video}.mp4")
+        return open_video(need_folder(self.root / "Release" / "clips320H") / f"{video}.mp4")
 
     def _h5_paths(self, video: str) -> list[Path]:
         """The video's annotated frames; none when the masks come from the COCO file."""

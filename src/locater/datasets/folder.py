@@ -20,8 +20,7 @@ from locater.datasets.reading.problems import video_problems
 from locater.errors import LocaterError
 from locater.io.text_files import as_published, find, need, one_line, read_text
 from locater.records import FrameSource, Mask, SampleInfo
-from locater.video.file_source import VideoFile
-from locater.video.reader import DEFAULT_FRAMES_PER_SECOND
+from locater.video.reader import DEFAULT_FRAMES_PER_SECOND, open_video
 
 PUBLISHED: Mapping[str, Figures] = {}  # any split that the table names
 
@@ -108,7 +107,7 @@ class FolderDataset(ListedDataset):
         path = find(folder, (video, *(video + suffix for suffix in _VIDEO_SUFFIXES)))
         if path is None:
             raise LocaterError(f"{folder} has no video {video}: neither a folder of pictures nor a file {video}.mp4.")
-        return VideoFile(path)
+        return open_video(path)
 
     def _mask_folder(self, video: str) -> Path:
         folder = self.root / "masks" / video

@@ -1,6 +1,7 @@
 """A network over chunks of frames, as one function of tensors alone, so that a GPU can replay it as a CUDA graph."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -8,7 +9,8 @@ from torch import Tensor
 
 from locater.compute.cuda_graph import Replays, captured_in_shared_pool
 from locater.model.locater import Locater
-from locater.records import Tokens, VideoState, Words
+from locater.records import Frame, Tokens, VideoState, Words
+from locater.video.transforms import frame_times, frames_to_tensor
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,7 @@ class Plan:
     samples: tuple[int, ...] = ()  # those of its frames that are written into the global memory
     is_live: bool = False  # each of them just before it is segmented; else all of them before the first
     is_segmented: bool = True  # False: the global memory alone is written
+    is_refined: bool = True  # False: the masks are wanted as they are before a refiner, where there is one
     first: int = 0  # frames before it were segmented earlier, before an interruption
 
     def spans(self, frames: int) -> list[tuple[int, int]]:
@@ -43,6 +46,13 @@ class Chunks:
         self.device = model.memory.local_start.device
         self.dtype = model.memory.local_start.dtype
         self._replays = Replays(self._computed, captured_in_shared_pool()) if is_replayed else None
+
+    def input(self, some: Sequence[Frame], duration: float | None, scale: float = 1.0) -> tuple[Tensor, Tensor]:
+        """A chunk of frames (1, T, 3, S, S'), `scale` times as large as usual, and their times (1, T, 2)."""
+        size = self.model.config.input_size(*some[0].pixels.shape[:2], scale)
+        frames = frames_to_tensor([frame.pixels for frame in some], size, self.device)
+        times = frame_times(some, duration)
+        return frames.unsqueeze(0), times.unsqueeze(0).to(self.device, non_blocking=True)
 
     def read(self, tokens: Tokens) -> Words:
         """The encoded sentences, in the precision that computes."""
@@ -129,7 +139,7 @@ class Chunks:
                 evidence_by_frame += [each.evidence for each in states if each.evidence is not None]
         logits = torch.stack([self.model.answer(prediction) for prediction in predictions], dim=1)
         return (
-            self.model.refined(frames[:, plan.first :], logits),
+            self.model.refined(frames[:, plan.first :], logits) if plan.is_refined else logits,
             self.model.deciding_words(clip.part(plan.first, frames.shape[1]), predictions),
             *globals_by_span,
             *locals_by_frame,

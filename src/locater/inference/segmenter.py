@@ -15,6 +15,7 @@ from locater.compute.device import find_device
 from locater.compute.precision import Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
+from locater.inference.averaged_views import AveragedViews
 from locater.inference.chunks import Chunks, Plan
 from locater.inference.corrected_video import CorrectedVideo
 from locater.inference.correction_checks import checked_corrections
@@ -23,14 +24,25 @@ from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
 from locater.model.second_look import SecondLook
-from locater.records import Correction, Frame, FrameResult, FrameSource, Pixels, VideoState, Words
+from locater.records import (
+    Correction,
+    Frame,
+    FrameResult,
+    FrameSource,
+    Pixels,
+    Tokens,
+    VideoState,
+    Views,
+    Words,
+)
+from locater.text.mirror import mirror_sentence
 from locater.video.reader import open_source
 from locater.video.track import MaskTrack
-from locater.video.transforms import frame_times, frames_to_tensor
 
 Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
 
+PLAIN = Views()
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
 _ANY_WORD = "the"  # stands where nothing is said
 CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
@@ -87,6 +99,7 @@ class Segmenter:
         state: VideoState | None = None,
         on_global_frame: Callable[[int], None] | None = None,
         corrections: Sequence[Correction] = (),
+        views: Views = PLAIN,
     ) -> Iterator[FrameResult]:
         """Each frame's masks at the source's own size, as soon as its chunk is done.
 
@@ -99,20 +112,28 @@ class Segmenter:
         for bit (up to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which
         frame pass one has reached. `corrections` put masks right, in the order in which they were made: the frames
         around a corrected one follow it, in `live` mode only those after it. An expression that has one may be "".
+        `views` are the sizes, and mirror images, in which all of it is done, one after the other, and averaged; chunks
+        are cut shorter for large ones.
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = _is_live(frames, mode, state)
         if state is not None and state.expressions != texts:
             raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
+        if state is not None and state.views != views:
+            raise LocaterError(f"The saved state belongs to the scales {state.views}; go on with these.")
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
         is_followed = state is not None and state.followed is not None
         corrected = range(len(texts)) if is_followed else {each.expression for each in told}
-        words = self.read_words(texts, anyway, corrected)
+        if corrected and views != PLAIN:
+            raise LocaterError(
+                "Masks are put right in the plain view; leave scales and flip out where there are clicks."
+            )
+        network = self._network(self.read_words(texts, anyway, corrected), views)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
-        chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
-        judge = self._judge(threshold)
-        results = self._results(frames, words, state, chunk, is_live, soft, on_global_frame, told)
+        chunk = self._whole_windows(views.chunk_frames(default if chunk_frames is None else chunk_frames))
+        judge = self.judge(threshold)
+        results = self._results(frames, network, state, chunk, is_live, soft, on_global_frame, told)
         if judge is None:
             return results
         return judge.over(results, None if state is None else state.looks, unjudged=frozenset(corrected))
@@ -128,6 +149,7 @@ class Segmenter:
         frames_per_second: float | None = None,
         anyway: bool = False,
         corrections: Sequence[Correction] = (),
+        views: Views = PLAIN,
     ) -> MaskTrack:
         """All masks of a video, held as run lengths."""
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
@@ -141,6 +163,7 @@ class Segmenter:
             chunk_frames=chunk_frames,
             anyway=anyway,
             corrections=corrections,
+            views=views,
         ):
             track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
@@ -148,8 +171,8 @@ class Segmenter:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
 
-    def _judge(self, threshold: float | None) -> Judge | None:
-        """What scores the results; None where the checkpoint has no second look."""
+    def judge(self, threshold: float | None) -> Judge | None:
+        """What scores the results; None where the checkpoint has no second look, which then refuses a threshold."""
         if threshold is not None and not 0 <= threshold <= 1:
             raise LocaterError(f"The threshold is {threshold}; it must lie between 0 and 1.")
         if self.second_look is None:
@@ -174,15 +197,26 @@ class Segmenter:
         for notice in tokens.notices:
             if not notice.startswith(f"'{_ANY_WORD}'"):
                 warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
-        with torch.inference_mode():
-            words = self.chunks.read(tokens)
-        # What tells words from sub-words is asked of every result, and never by the GPU.
-        words = replace(words, word_of_token=words.word_of_token.cpu())
+        words = self._encoded(tokens)
         if not any(is_silent):
             return words
         owners = words.word_of_token.masked_fill(torch.tensor(is_silent)[:, None], -1)
         kept = tuple(() if silent else each for each, silent in zip(words.words, is_silent, strict=True))
         return replace(words, expressions=texts, words=kept, word_of_token=owners)
+
+    def _encoded(self, tokens: Tokens) -> Words:
+        with torch.inference_mode():
+            words = self.chunks.read(tokens)
+        # What tells words from sub-words is asked of every result, and never by the GPU.
+        return replace(words, word_of_token=words.word_of_token.cpu())
+
+    def _network(self, words: Words, views: Views) -> AveragedViews:
+        """The network for sentences that were read, in these views of a video."""
+        mirrored = tuple(mirror_sentence(text) for text in words.expressions) if views.flip else words.expressions
+        if mirrored == words.expressions:
+            return AveragedViews(self.chunks, views, words, words)
+        tokens = self.model.text.trimmed(self.model.text.tokenize(mirrored)).to(self.device)
+        return AveragedViews(self.chunks, views, words, self._encoded(tokens))
 
     def _whole_windows(self, chunk_frames: int) -> int:
         """The chunk rounded up to whole windows of the encoder, so that windows never depend on the chunk size."""
@@ -194,7 +228,7 @@ class Segmenter:
     def _results(
         self,
         source: FrameSource,
-        words: Words,
+        network: AveragedViews,
         state: VideoState | None,
         chunk: int,
         is_live: bool,
@@ -205,26 +239,26 @@ class Segmenter:
         whole: list[Frame] = []
         is_corrected = bool(corrections) or (state is not None and state.followed is not None)
         if state is None:
-            state = self._start(words)
+            state = network.initial_state()
             if not is_live and not is_corrected:
                 whole = _whole_video(source, chunk)
             if not is_live and not whole:
-                state = self._write_global_memory(source, words, state, chunk, on_global_frame)
+                state = self._write_global_memory(source, network, state, chunk, on_global_frame)
         if is_corrected:
-            video = CorrectedVideo(self.chunks, self._input, words, corrections, chunk)
+            video = CorrectedVideo(self.chunks, self.chunks.input, network.words, corrections, chunk)
             yield from video.results(source, self._ready(state), soft, self._samples)
         elif whole:
             is_full = len(whole) == chunk
-            yield from self._segment_whole(whole, is_full, source.info.duration, words, state, soft, on_global_frame)
+            yield from self._segment_whole(whole, is_full, source.info.duration, network, state, soft, on_global_frame)
         else:
-            yield from self._segment_chunks(source, words, self._ready(state), chunk, soft)
+            yield from self._segment_chunks(source, network, self._ready(state), chunk, soft)
 
     def _segment_whole(
         self,
         whole: list[Frame],
         is_full: bool,
         duration: float | None,
-        words: Words,
+        network: AveragedViews,
         state: VideoState,
         soft: bool,
         on_frame: Callable[[int], None] | None,
@@ -235,14 +269,14 @@ class Segmenter:
         if on_frame is not None:  # all is read; the rest of the time goes into the masks
             on_frame(whole[-1].index)
         with torch.inference_mode():
-            found = self.chunks.segment(*self._input(whole, duration), words, state, plan, is_full)
-            pending = AsyncResults.of(whole, found, words, soft)
+            found = network.segment(whole, duration, state, plan, is_full)
+            pending = AsyncResults.of(whole, found, network.words, soft)
         yield from pending.results()
 
     def _write_global_memory(
         self,
         source: FrameSource,
-        words: Words,
+        network: AveragedViews,
         state: VideoState,
         chunk: int,
         on_frame: Callable[[int], None] | None,
@@ -255,14 +289,14 @@ class Segmenter:
             samples = self._samples(some, state)
             if samples:
                 with torch.inference_mode():
-                    given = self._input(some, source.info.duration)
-                    state = self.chunks.write_global(*given, words, state, samples, is_full=len(some) == chunk)
+                    is_full = len(some) == chunk
+                    state = network.write_global(some, source.info.duration, state, samples, is_full)
             if on_frame is not None:
                 on_frame(some[-1].index)
         return replace(state, is_global_complete=True)
 
     def _segment_chunks(
-        self, source: FrameSource, words: Words, state: VideoState, chunk: int, soft: bool
+        self, source: FrameSource, network: AveragedViews, state: VideoState, chunk: int, soft: bool
     ) -> Iterator[FrameResult]:
         """Pass two, or the only pass of `live`."""
         is_live = not state.is_global_complete
@@ -280,8 +314,8 @@ class Segmenter:
             plan = Plan(self._samples(some, state) if is_live else (), is_live, first=done)
             with torch.inference_mode():
                 is_full = len(some) == chunk and not done
-                found = self.chunks.segment(*self._input(some, duration), words, state, plan, is_full)
-                pending = AsyncResults.of(some[done:], found, words, soft)
+                found = network.segment(some, duration, state, plan, is_full)
+                pending = AsyncResults.of(some[done:], found, network.words, soft)
             state = found.states[-1]
             if not is_ahead:
                 yield from pending.results()
@@ -296,10 +330,6 @@ class Segmenter:
         """A GPU segments the next chunk while this one's results are used; what is live must not wait for frames."""
         return self.device.type == "cuda" and not is_live
 
-    def _start(self, words: Words) -> VideoState:
-        with torch.inference_mode():
-            return self.chunks.model.initial_state(words)
-
     def _ready(self, state: VideoState) -> VideoState:
         """A state from anywhere, on the device and in the precision that computes."""
         dtype = self.chunks.dtype
@@ -311,13 +341,6 @@ class Segmenter:
         if not state.global_cells.shape[1]:
             return ()
         return tuple(t for t, frame in enumerate(some) if frame.index % self.model.config.memory.interval == 0)
-
-    def _input(self, some: list[Frame], duration: float | None) -> tuple[Tensor, Tensor]:
-        """A chunk of frames (1, T, 3, S, S') and their times (1, T, 2), on the device."""
-        size = self.model.config.input_size(*some[0].pixels.shape[:2])
-        frames = frames_to_tensor([frame.pixels for frame in some], size, self.device)
-        times = frame_times(some, duration)
-        return frames.unsqueeze(0), times.unsqueeze(0).to(self.device, non_blocking=True)
 
 
 def load(

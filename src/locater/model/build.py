@@ -9,11 +9,13 @@ from torch import nn
 from locater.config import (
     EfficientNetConfig,
     HuggingFaceConfig,
+    I3DConfig,
     JoinedConfig,
     LSTMConfig,
     ModelConfig,
     TinyViTConfig,
     VectorsConfig,
+    VideoSwinConfig,
     VisualConfig,
     ViTConfig,
 )
@@ -34,6 +36,8 @@ from locater.model.visual.pretrained import load_pretrained
 from locater.model.visual.recogniser import class_names
 from locater.model.visual.refiner import Refiner
 from locater.model.visual.tiny_vit import TinyViT
+from locater.model.visual.video.i3d import I3D
+from locater.model.visual.video.swin import VideoSwin
 from locater.model.visual.vit import VisionTransformer
 from locater.model.word_embedding import LearnedEmbedding, PretrainedEmbedding
 from locater.text.table import WordTable, pack_words
@@ -158,6 +162,10 @@ def _visual(settings: VisualConfig, config: ModelConfig) -> VisualEncoder:
             )
         case TinyViTConfig(deep=deep, drop_path=drop_path):
             return TinyViT(width=config.width, deep=deep, drop_path=drop_path)
+        case VideoSwinConfig(width=channels, depths=depths, heads=heads):
+            return VideoSwin(width=config.width, channels=channels, depths=depths, heads=heads, has_early=needs_early)
+        case I3DConfig(scale=scale):
+            return I3D(width=config.width, scale=scale, has_early=needs_early)
         case JoinedConfig(what=what, where=where):
             return JoinedEncoder(_visual(what, config), _visual(where, config))
 

@@ -131,7 +131,7 @@ class Trainer:
                         f"The loss has not been a number for {10 * lost} steps, at step {done}; lower "
                         "training.learning_rate and start again from the last state."
                     )
-                log.write({"step": done, **record, "rate": self.rate(step)})
+                log.write({"step": done, **record, "rate": self.rate(step), **self._shares(done)})
                 self.accelerator.log(record, step=done)
             if done % self.config.validate_every == 0 or done == self.steps:
                 scores = self._validate(done, log)
@@ -185,6 +185,11 @@ class Trainer:
             config.motion_target_weight,
             config.presence_weight,
         )
+
+    def _shares(self, steps: int) -> dict[str, Any]:
+        """Of several sources, how many clips each has given by then."""
+        seen = self.data.seen(steps * self.config.batch_size)
+        return {"clips": dict(seen)} if seen else {}
 
     def _validate(self, step: int, log: MetricsLog) -> dict[str, float]:
         if not self.accelerator.is_main_process or not self.config.validation_videos:

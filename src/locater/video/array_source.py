@@ -10,6 +10,7 @@ from PIL import Image
 from torch import Tensor
 
 from locater.errors import LocaterError
+from locater.frames import check_stride
 from locater.io.pictures import upright
 from locater.records import Frame, Pixels, VideoInfo
 
@@ -80,14 +81,6 @@ class ArrayStream:
             size = size or (pixels.shape[1], pixels.shape[0])
             check_size(pixels, size, index)
             yield Frame(index, index / self._frames_per_second, pixels)
-
-
-def check_stride(start: int, every: int) -> None:
-    """Nothing, for a possible choice of frames."""
-    if start < 0 or every < 1:
-        raise LocaterError(
-            f"Cannot read frames from {start} in steps of {every}; start at 0 or later, step by 1 or more."
-        )
 
 
 def check_size(pixels: Pixels, size: tuple[int, int], index: int) -> None:

@@ -1,10 +1,11 @@
 """Frames from a video file, through FFmpeg's libraries (PyAV): upright, in RGB, at their own times."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import av
@@ -17,12 +18,20 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from locater.errors import LocaterError
-from locater.records import Frame, Pixels, VideoInfo
-from locater.video.array_source import check_stride
+from locater.frames import Frame, Pixels, VideoInfo, check_stride
 from locater.video.orientation import orientation_of
 
 _FALLBACK_RATE = Fraction(24)
 _HIGHEST_PLAUSIBLE_RATE = 240  # an average above it is mostly an AVI's clock taken for its rate
+# Formats that are about other files, or about no file at all.
+_LISTS = frozenset(
+    (
+        *("applehttp", "avisynth", "concat", "concatf", "dash", "hls", "image2"),
+        *("image2pipe", "imf", "lavfi", "mlv", "rtp", "rtsp"),
+        *("sap", "sdp", "tty", "vapoursynth", "vobsub", "webm_dash_manifest"),
+    )
+)
+_HEADS_OF_LISTS = (b"#EXTM3U", b"ffconcat ", b"v=0", b"<?xml", b"<MPD", b"# VobSub")
 
 log = logging.getLogger(__name__)
 
@@ -32,23 +41,22 @@ class VideoFile:
 
     is_repeatable = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, bounds: "Bounds | None" = None) -> None:
         self._path = path
+        self._bounds = bounds = bounds or Bounds()
         _check_file(path)
-        with _opened(path) as (container, stream):
+        with _opened(path, bounds) as (container, stream):
             _check_not_cut(path, container, stream)
-            first = next(_decoded(path, container, stream), None)
+            first = next(_decoded(path, container, stream, bounds), None)
             if first is None:
-                raise LocaterError(
-                    f"{path} has no frames that can be decoded; check that it plays, or record it again."
-                )
+                raise _no_frames(path)
             self._size = (first.width, first.height)
             self._orientation = orientation_of(first)
             self._rate = _rate(stream)
             extent = _extent_in_headers(container, stream, self._rate)
         if extent is None:
-            with _opened(path) as (container, stream):
-                extent = _extent_by_counting(container, stream, self._rate)
+            with _opened(path, bounds) as (container, stream):
+                extent = _extent_by_counting(container, stream, self._rate, bounds)
         width, height = self._orientation.upright_size(*self._size)
         self.info = VideoInfo(
             name=path.name,
@@ -67,8 +75,8 @@ class VideoFile:
 
     def _frames(self, start: int, every: int) -> Iterator[Frame]:
         clock = _Clock(1 / self._rate)
-        with _opened(self._path) as (container, stream):
-            for index, frame in enumerate(_decoded(self._path, container, stream)):
+        with _opened(self._path, self._bounds) as (container, stream):
+            for index, frame in enumerate(_decoded(self._path, container, stream, self._bounds)):
                 timestamp = clock.seconds(frame)
                 if index >= start and (index - start) % every == 0:
                     yield Frame(index, timestamp, self._pixels(frame))
@@ -78,6 +86,15 @@ class VideoFile:
         # A broadcast may change its size midway; as players do, later frames take the first one's size.
         rgb = frame.reformat(width=width, height=height, format="rgb24").to_ndarray()
         return self._orientation.apply(np.asarray(rgb, dtype=np.uint8))
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What whoever opens a file has to say of it: no more by default."""
+
+    pixels: int | None = None  # of a frame; one that turns larger midway counts as damaged
+    check_size: Callable[[int, int], None] = lambda _width, _height: None  # raises for what is too large to begin
+    on_packet: Callable[[], None] = lambda: None  # hears that reading goes on
 
 
 @dataclass(frozen=True)
@@ -115,16 +132,17 @@ def _check_file(path: Path) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
+def _opened(path: Path, bounds: Bounds) -> Iterator[tuple[InputContainer, VideoStream]]:
     """The container and its picture stream, closed at the end."""
     try:
-        # An absolute path and the whitelist: no name and no playlist inside the file can make FFmpeg go to a network.
-        container = av.open(str(path.absolute()), "r", options={"protocol_whitelist": "file"})
+        container = open_container(path)
     except PermissionError:
         raise LocaterError(f"{path} may not be read; change its permissions.") from None
     except av.error.EOFError:
         raise _no_frames(path) from None
-    except (av.error.FFmpegError, UnicodeError, ValueError):
+    except (av.error.FFmpegError, UnicodeError, ValueError) as error:
+        if isinstance(error, MemoryError):
+            raise
         raise _cannot_open(path) from None
     with container:
         # A song's cover picture is a video stream to FFmpeg, not to a person.
@@ -136,8 +154,25 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         stream = streams[0]
         if stream.codec_context is None:
             raise LocaterError(f"{path} uses a codec that this FFmpeg cannot decode; convert it to H.264 first.")
+        bounds.check_size(stream.codec_context.width, stream.codec_context.height)
+        if bounds.pixels is not None:
+            stream.codec_context.options = {"max_pixels": str(bounds.pixels)}
         stream.thread_type = ThreadType.AUTO
         yield container, stream
+
+
+def open_container(path: Path) -> InputContainer:
+    """A file as FFmpeg has it; it can open no other file and no address, whatever the file says."""
+    with path.open("rb") as file:
+        # FFmpeg has the open file and no protocol to name another by: no playlist, no reference, no name leads further.
+        restricted = {"fd": str(file.fileno()), "protocol_whitelist": "fd", "format_whitelist": _single_files()}
+        return av.open("fd:", "r", options=restricted)
+
+
+@cache
+def _single_files() -> str:
+    """Every format that FFmpeg reads, but for lists of other files."""
+    return ",".join(sorted(av.formats_available - _LISTS))
 
 
 def _is_cover(stream: VideoStream) -> bool:
@@ -150,7 +185,9 @@ def _no_frames(path: Path) -> LocaterError:
 
 def _cannot_open(path: Path) -> LocaterError:
     with path.open("rb") as file:
-        head = file.read(12)
+        head = file.read(16)
+    if head.startswith(_HEADS_OF_LISTS):
+        return LocaterError(f"{path} is a list of other files; give the video itself.")
     if head[4:8] == b"ftyp":  # an mp4 all right, so its index is what is missing
         return LocaterError(
             f"{path} is cut short: its index is missing, as when a recording or a copy stops early; "
@@ -180,22 +217,27 @@ def _check_not_cut(path: Path, container: InputContainer, stream: VideoStream) -
         )
 
 
-def _decoded(path: Path, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
+def _decoded(path: Path, container: InputContainer, stream: VideoStream, bounds: Bounds) -> Iterator[VideoFrame]:
     """Every frame; damaged packets are skipped and reported at the end, as players do."""
     packets = container.demux(stream)
     damaged = count = 0
     while True:
         try:
             packet = next(packets, None)
+        except MemoryError:
+            raise
         except av.error.FFmpegError:
             raise LocaterError(f"{path} is damaged: reading it stopped after {count} frames; copy it again.") from None
         if packet is None:
             break
+        bounds.on_packet()
         try:
             frames = packet.decode()
         except av.error.InvalidDataError:
             damaged += 1
             continue
+        except MemoryError:
+            raise
         except av.error.FFmpegError as error:
             raise LocaterError(f"{path} cannot be decoded after {count} frames: {error.strerror}.") from None
         count += len(frames)
@@ -226,13 +268,14 @@ def _extent_in_headers(container: InputContainer, stream: VideoStream, rate: Fra
     return _Extent(count if 0 < count <= 2 * by_rate else by_rate, duration)
 
 
-def _extent_by_counting(container: InputContainer, stream: VideoStream, rate: Fraction) -> _Extent:
+def _extent_by_counting(container: InputContainer, stream: VideoStream, rate: Fraction, bounds: Bounds) -> _Extent:
     """Frames and seconds found by reading every packet without decoding it."""
     count = 0
     first: int | None = None
     last: int | None = None
     try:
         for packet in container.demux(stream):
+            bounds.on_packet()
             if packet.size == 0:
                 continue
             count += 1

@@ -4,21 +4,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from locater.errors import LocaterError
+from locater.frames import Frame, VideoInfo, check_stride
 from locater.io.pictures import SUFFIXES, numbered_pictures, picture_file, upright_pixels
-from locater.records import Frame, VideoInfo
-from locater.video.array_source import check_stride
+from locater.video.file_source import Bounds
 
 _EXIF_ORIENTATION = 0x0112
 _SIDEWAYS = frozenset({5, 6, 7, 8})  # EXIF orientations that exchange width and height
 
 
-def picture_folder(folder: Path, frames_per_second: float) -> "PictureFiles":
+def picture_folder(folder: Path, frames_per_second: float, bounds: Bounds | None = None) -> "PictureFiles":
     """A folder's pictures as a video, frame2 before frame10."""
     paths = numbered_pictures(folder)
     if not paths:
         kinds = ", ".join(sorted(suffix[1:] for suffix in SUFFIXES))
         raise LocaterError(f"The folder {folder} holds no pictures; put the frames there as {kinds} files.")
-    return PictureFiles(paths, frames_per_second, folder)
+    return PictureFiles(paths, frames_per_second, folder, bounds)
 
 
 class PictureFiles:
@@ -26,11 +26,20 @@ class PictureFiles:
 
     is_repeatable = True
 
-    def __init__(self, paths: Sequence[Path], frames_per_second: float, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        frames_per_second: float,
+        folder: Path | None = None,
+        bounds: Bounds | None = None,
+    ) -> None:
         self._paths = paths
         self._frames_per_second = frames_per_second
+        bounds = bounds or Bounds()
         width, height = _upright_size(self._paths[0])
+        bounds.check_size(width, height)
         for path in self._paths:
+            bounds.on_packet()
             if (size := _upright_size(path)) != (width, height):
                 raise LocaterError(
                     f"{path.name} is {size[0]} x {size[1]}, but {self._paths[0].name} is {width} x {height}; "

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from av.video.frame import VideoFrame
 
-from locater.records import Pixels
+from locater.frames import Pixels
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ from locater.video.array_source import ArraySequence, ArrayStream
 from locater.video.file_source import VideoFile
 from locater.video.finding import is_named_as_video
 from locater.video.folder_source import PictureFiles, picture_folder
+from locater.video.guarded.limits import Limits
+from locater.video.guarded.processes import can_guard
+from locater.video.guarded.source import guarded_folder, guarded_pictures, guarded_video
 
 DEFAULT_FRAMES_PER_SECOND = 24.0  # for sources without a clock: DAVIS and most films run at 24
 
@@ -42,7 +45,8 @@ def open_source(source: object, frames_per_second: float | None = None) -> Frame
     if isinstance(source, Sequence) and source and all(isinstance(each, (str, Path)) for each in source):
         if any(is_named_as_video(each) for each in source):
             raise LocaterError("A list of paths is a video's pictures, one file a frame; give each video by itself.")
-        return PictureFiles([Path(each).expanduser() for each in source], rate)
+        paths = [Path(each).expanduser() for each in source]
+        return guarded_pictures(paths, rate) if can_guard() else PictureFiles(paths, rate)
     if isinstance(source, (np.ndarray, Tensor, Sequence)):
         return ArraySequence(source, rate)
     if isinstance(source, Iterable):
@@ -52,12 +56,20 @@ def open_source(source: object, frames_per_second: float | None = None) -> Frame
     )
 
 
+def open_video(path: Path, limits: Limits | None = None) -> FrameSource:
+    """A video file, decoded in a process of its own where the system allows it; by default with the usual limits."""
+    return guarded_video(path, limits) if can_guard() else VideoFile(path)
+
+
 def _open_path(path: Path, rate: float, is_rate_given: bool) -> FrameSource:
     try:
         if path.is_dir():
-            return picture_folder(path, rate)
+            return guarded_folder(path, rate) if can_guard() else picture_folder(path, rate)
         if is_rate_given:
             raise LocaterError(f"{path} has times of its own; leave out the frames per second for a video file.")
-        return VideoFile(path)
+        path.stat()  # what the system says of the path it says here
+        return open_video(path)
+    except FileNotFoundError:
+        raise LocaterError(f"There is no file {path}; check the path.") from None
     except OSError as error:  # no permission, a name too long, a disk that went away
         raise LocaterError(f"Cannot read {path}: {(error.strerror or str(error)).lower()}; check the path.") from error

@@ -13,6 +13,8 @@ from av.audio.stream import AudioStream
 from av.container import InputContainer, OutputContainer
 from av.packet import Packet
 
+from locater.video.file_source import open_container
+
 _PLAYED_FROM_MP4 = frozenset({"aac", "mp3", "opus", "flac"})  # by browsers; any other becomes AAC
 _RATES_OF_AAC = frozenset({8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000, 88200, 96000})
 
@@ -98,7 +100,7 @@ def open_sound(path: Path, target: OutputContainer) -> Sound | None:
     if not path.is_file():
         return None
     try:
-        source = av.open(str(path.absolute()), "r", options={"protocol_whitelist": "file"})
+        source = open_container(path)
     except (av.error.FFmpegError, OSError, ValueError):
         return None  # a file that went away: the pictures are here all the same
     stream = next((each for each in source.streams.audio if each.codec_context is not None), None)

@@ -149,7 +149,7 @@ def test_what_goes_wrong_is_said_on_the_page(browser: Any, url: str, clip: Path,
     garbage = tmp_path / "holiday.mp4"
     garbage.write_bytes(b"no video at all" * 100)
     person.find("#file").set_input_files(garbage)
-    expect(person.find("#alert")).to_contain_text("holiday.mp4 is not a video that can be read")
+    expect(person.find("#alert")).to_contain_text("holiday.mp4 is not a video that FFmpeg can read")
     person.upload(clip)
     expect(person.find("#alert")).to_be_hidden()
     person.find("#segment").click()

@@ -27,12 +27,12 @@ def web(
 
     need_web()
     from locater.inference.segmenter import NotUnderstoodWarning
-    from locater.web.segment.decoding import start_decoders
+    from locater.video.guarded.processes import start_decoders
     from locater.web.segment.limits import Limits
     from locater.web.segment.server import SegmentServer
 
     limits = Limits(upload_bytes=megabytes * 2**20, seconds=60 * minutes, pixels=round(megapixels * 1e6))
-    start_decoders("locater.cli.process.start")
+    start_decoders()
     warnings.simplefilter("ignore", NotUnderstoodWarning)  # the page tells them to whoever typed the sentence
     with SegmentServer(open_segmenter(checkpoint, device, precision), checkpoint, host, port, limits) as server:
         typer.echo(f"Segment clips at {server.url} (Ctrl-C ends it)")

@@ -15,7 +15,7 @@ from PIL import Image
 from locater.errors import LocaterError
 from locater.io.pictures import numbered_pictures
 from locater.records import Frame, Pixels
-from locater.video.file_source import VideoFile
+from locater.video.reader import open_video
 
 _LARGEST_CACHE = 64 * 2**20  # bytes: some ten clips of A2D's size and length
 _MOST_FILMS = 4  # two clips of this pair, two of the last
@@ -64,7 +64,7 @@ class Pictures:
         """The frame; those on the way to it are kept too, since they are asked for next."""
         film = self._films.pop((video, first), None)
         if film is None or film.next_index > index:
-            film = _Film(VideoFile(video).frames(first), first)
+            film = _Film(open_video(video).frames(first), first)
         self._films[video, first] = film
         while len(self._films) > _MOST_FILMS:
             self._films.popitem(last=False)

@@ -5,9 +5,10 @@ from functools import cached_property
 from pathlib import Path
 
 from locater.errors import LocaterError
+from locater.frames import check_stride
 from locater.io.pictures import numbered_pictures, stored_size, upright_pixels
 from locater.records import Frame, VideoInfo
-from locater.video.array_source import check_size, check_stride
+from locater.video.array_source import check_size
 
 
 class PictureSequence:

@@ -3,8 +3,8 @@
 So resuming needs only the number, and neither the count of processes nor that of workers changes a batch.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from random import Random
 from typing import Any, Protocol
 
@@ -36,6 +36,10 @@ class TrainingData(Protocol):
 
     def words(self) -> Sequence[str]:
         """Its sentences, or every word of them, for a vocabulary."""
+        ...
+
+    def seen(self, clips: int) -> Mapping[str, int]:
+        """How many of a run's first so many clips came from each of several sources, by name; nothing of one alone."""
         ...
 
     def plan(self, numbers: Sequence[int], progress: float) -> Any:
@@ -125,6 +129,21 @@ def training_plans(
         generator=torch.Generator(),  # else it draws from the one whose state is saved, once more after each restart
     )
     return iter(loader)
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """The batches' clips in one, their motion targets where all of them know any."""
+    targets = [batch.motion_targets for batch in batches if batch.motion_targets is not None]
+    tensors: dict[str, Any] = {
+        field.name: torch.cat([getattr(batch, field.name) for batch in batches])
+        for field in fields(Batch)
+        if field.name not in ("expressions", "motion_targets")
+    }
+    return Batch(
+        **tensors,
+        expressions=tuple(text for batch in batches for text in batch.expressions),
+        motion_targets=torch.cat(targets) if len(targets) == len(batches) else None,
+    )
 
 
 def mirrored(batch: Batch, number: int, chance: float, rank: int = 0, processes: int = 1) -> Batch:

@@ -15,9 +15,10 @@ from typing import Any
 from locater.errors import LocaterError
 from locater.inference.segmenter import Segmenter
 from locater.records import Correction
-from locater.web.segment.decoding import ChildVideo, Previews
+from locater.video.guarded.source import GuardedSource, guarded_video
 from locater.web.segment.exports import Export, write_export
 from locater.web.segment.limits import Limits
+from locater.web.segment.previews import Previews
 from locater.web.segment.runs import Run, segment_clip
 from locater.web.segment.scratch import Scratch
 from locater.web.segment.turns import CancelledError, FairQueue, Job
@@ -35,7 +36,7 @@ class Clip:
 
     key: str  # who knows it may use the clip
     client: str
-    source: ChildVideo
+    source: GuardedSource
     folder: Path
     previews: Previews
     runs: list[Run] = field(default_factory=list)  # the last that is over and worth showing, and the current one
@@ -100,7 +101,7 @@ class Clips:
 
     def open(self, path: Path, name: str, folder: Path, client: str) -> Clip:
         """The clip in a file, when it is one within the limits; its pictures are made from now on."""
-        source = ChildVideo(path, name, self.limits)
+        source = guarded_video(path, self.limits.of_a_clip, name)
         clip = Clip(secrets.token_urlsafe(16), client, source, folder, Previews(folder / "previews"))
         self.touch(clip)
         with self._lock:
@@ -155,7 +156,7 @@ class Clips:
 
     def _prepare(self, clip: Clip) -> None:
         try:
-            for number, size in enumerate(clip.source.previews(clip.previews.path)):
+            for number, size in enumerate(clip.source.small_jpegs(clip.previews.path)):
                 clip.previews.add(size)
                 if clip.is_gone:
                     return

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from locater.video.guarded import limits as guarded
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -16,13 +18,20 @@ class Limits:
     running: int = 4  # clips that take turns at the network; those after them wait in line
     away_seconds: float = 600.0  # that a clip is kept while no tab shows it
     leaving_seconds: float = 20.0  # likewise, when its tab said goodbye; a reloaded page is back sooner
-    open_seconds: float = 30.0  # to find out what an upload is
-    frame_seconds: float = 60.0  # to decode the next frame
+    stall_seconds: float = 30.0  # that a clip's decoder may stand still
 
     @property
-    def frames(self) -> int:
-        """The most frames of a clip, whatever its header says of its length."""
-        return int(self.seconds * 120)
+    def of_a_clip(self) -> guarded.Limits:
+        """What one clip may be, whatever its header says of its length."""
+        return guarded.Limits(
+            pixels=self.pixels,
+            memory_bytes=self.memory_bytes,
+            stall_seconds=self.stall_seconds,
+            frames=int(self.seconds * 120),
+            seconds=self.seconds,
+            taker="this page takes up to",
+            remedy="or use the command line, which takes more.",
+        )
 
 
 MOST_SENTENCES = 8  # a bit of a mask picture's byte each

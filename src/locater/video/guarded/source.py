@@ -1,0 +1,127 @@
+"""Videos and pictures on disk as sources of frames, each reading of them in a child process with limits."""
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from locater.errors import LocaterError
+from locater.frames import Frame, VideoInfo, check_stride
+from locater.video.guarded.channel import Channel, ChannelClosedError, SilentError
+from locater.video.guarded.limits import Limits, limits_of_environment, stalled
+from locater.video.guarded.processes import decoder
+from locater.video.guarded.work import TOLD, Job
+
+log = logging.getLogger(__name__)
+
+
+class GuardedSource:
+    """Frames that other processes decode; whatever a file does to its decoder is one sentence here."""
+
+    is_repeatable = True
+
+    def __init__(self, job: Job, limits: Limits, name: str | None = None, path: Path | None = None) -> None:
+        self._job = job
+        self._limits = limits
+        with decoder() as child:
+            told = self._asked(child, job)("info")
+        try:
+            found = VideoInfo(**{each: told[each] for each in TOLD})
+        except (KeyError, TypeError):
+            raise self._broken() from None
+        self.info = replace(found, name=name or found.name, path=path)
+
+    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
+        """Frames `start`, `start + every`, ..., while the child decodes the next one."""
+        check_stride(start, every)
+        return self._frames(start, every)
+
+    def _frames(self, start: int, every: int) -> Iterator[Frame]:
+        with decoder() as child:
+            ask = self._asked(child, replace(self._job, task="frames", start=start, every=every))
+            while (told := ask("frame")) is not None:
+                try:
+                    index, timestamp, height, width, name = told
+                    if not 0 < int(height) * int(width) <= self._limits.pixels:
+                        raise self._broken()
+                    frame = Frame(int(index), float(timestamp), np.empty((height, width, 3), np.uint8), name)
+                    child.receive_into(frame.pixels.data.cast("B"), self._limits.stall_seconds)
+                except SilentError:
+                    raise stalled(self._job.shown, self._limits) from None
+                except (ChannelClosedError, TypeError, ValueError):
+                    raise self._broken() from None
+                yield frame
+
+    def small_jpegs(self, out: Path) -> Iterator[int]:
+        """The bytes of each frame's small JPEG, as they are appended to `out`."""
+        with decoder() as child:
+            ask = self._asked(child, replace(self._job, task="jpegs", out=str(out.absolute())))
+            while (size := ask("jpeg")) is not None:
+                yield int(size)
+
+    def _asked(self, child: Channel, job: Job) -> Callable[[str], Any]:
+        """A function that gives the content of the child's next message of a kind, None at the end."""
+        try:
+            child.send("job", asdict(job))
+        except OSError:
+            raise self._broken() from None
+
+        def ask(kind: str) -> Any:
+            while True:
+                try:
+                    told, content = child.receive(self._limits.stall_seconds)
+                except SilentError:
+                    raise stalled(self._job.shown, self._limits) from None
+                except ChannelClosedError:
+                    raise self._broken() from None
+                if told == "error":
+                    raise LocaterError(self._shown(str(content)))
+                if told == "warning":
+                    log.warning("%s", self._shown(str(content)))
+                elif told in (kind, "end"):
+                    return content
+                elif told != "alive":
+                    raise self._broken()
+
+        return ask
+
+    def _shown(self, message: str) -> str:
+        """The message with the source called as its owner does."""
+        return message.replace(self._job.paths[0], self._job.shown) if len(self._job.paths) == 1 else message
+
+    def _broken(self) -> LocaterError:
+        return LocaterError(
+            f"{self._job.shown} broke the program that decodes it; convert it to an H.264 mp4 and try again."
+        )
+
+
+def guarded_video(path: Path, limits: Limits | None = None, name: str | None = None) -> GuardedSource:
+    """A video file; with a `name` it is called so, and where it lies is told nobody."""
+    job, limits = _job([path], None, name or str(path), False, limits)
+    return GuardedSource(job, limits, name, None if name else path.absolute())
+
+
+def guarded_folder(folder: Path, rate: float, limits: Limits | None = None) -> GuardedSource:
+    """A folder's pictures as a video."""
+    job, limits = _job([folder], rate, str(folder), True, limits)
+    return GuardedSource(job, limits, path=folder.absolute())
+
+
+def guarded_pictures(paths: Sequence[Path], rate: float, limits: Limits | None = None) -> GuardedSource:
+    """Picture files as a video, in their order."""
+    return GuardedSource(*_job(paths, rate, "the pictures", False, limits))
+
+
+def _job(
+    paths: Sequence[Path], rate: float | None, shown: str, is_folder: bool, limits: Limits | None
+) -> tuple[Job, Limits]:
+    limits = limits_of_environment() if limits is None else limits
+    try:
+        here = os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:  # removed under us; absolute paths do without
+        here = None
+    return Job("info", [str(each) for each in paths], shown, rate, is_folder, here, asdict(limits)), limits

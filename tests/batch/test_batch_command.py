@@ -1,0 +1,153 @@
+"""The real command on a real local Ray, with workers killed; a few videos here, five hundred as a proof."""
+
+import csv
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.command_line.clips import DOG, OTHER, bad_video, write_video
+from tests.support.command_line.running import ENVIRONMENT, Ran, command, run_process, snapshot
+
+WORKER = "ray::MapWorker"
+BAD = ("text", "empty", "frameless", "sound", "cut_before_index", "missing")
+FORMATS = "png,rle"
+BESIDE = {".batch.json", ".locater.json"}  # what differs from the folders of `locater segment`
+
+
+@dataclass(frozen=True)
+class Made:
+    """A manifest and what its videos are."""
+
+    manifest: Path
+    good: tuple[Path, ...]
+    bad: tuple[str, ...]
+
+
+def make(folder: Path, videos: int, broken: int) -> Made:
+    """So many videos, the broken ones evenly among them."""
+    folder.mkdir()
+    every = videos // broken
+    lines, good, bad = ["video,sentence,sentence"], [], []
+    for number in range(videos):
+        if number % every == every - 1 and len(bad) < broken:
+            kind = BAD[len(bad) % len(BAD)]
+            made = bad_video(kind, folder)
+            name = folder / f"bad{number}.mp4"
+            if made.exists():
+                made.replace(name)
+            bad.append(name.stem)
+            lines.append(f"{name.name},{DOG},{OTHER}")
+        else:
+            good.append(write_video(folder / f"clip{number}.mp4", 9 + number % 24, seed=number))
+            lines.append(f"{good[-1].name},{DOG},{OTHER}")
+    assert len(bad) == broken
+    (folder / "list.csv").write_text("\n".join(lines) + "\n")
+    return Made(folder / "list.csv", tuple(good), tuple(bad))
+
+
+def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The actors that are at work, on a row right now."""
+    found = []
+    for each in psutil.Process(process.pid).children(recursive=True):
+        try:
+            if each.name().startswith(WORKER[:15]) and ".submit" in " ".join(each.cmdline()):
+                found.append(each)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def finished(out: Path) -> dict[str, tuple[int, int]]:
+    """Every finished video, and what tells whether its results were ever replaced."""
+    found = {}
+    for path in out.glob("*/masks.json"):
+        facts = path.stat()
+        found[path.parent.name] = (facts.st_ino, facts.st_mtime_ns)
+    return found
+
+
+def run_and_kill(
+    arguments: Sequence[object], out: Path, at: Sequence[int]
+) -> tuple[Ran, list[dict[str, tuple[int, int]]]]:
+    """The command, a worker of which is killed whenever so many videos are finished; and what was finished then."""
+    process = subprocess.Popen(
+        command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    )
+    seen = []
+    for count in at:
+        while len(finished(out)) < count or not (workers := workers_of(process)):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        workers[0].send_signal(signal.SIGKILL)
+        seen.append(finished(out))
+    out_text, err_text = process.communicate(timeout=1800)
+    return Ran(process.returncode, out_text, err_text), seen
+
+
+def table(path: Path) -> dict[str, dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row["name"]: row for row in csv.DictReader(file)}
+
+
+def content(folder: Path) -> dict[str, bytes | None]:
+    return {name: each for name, each in snapshot(folder).items() if name not in BESIDE}
+
+
+def rays() -> set[int]:
+    return {each.pid for each in psutil.process_iter(["name"]) if each.info["name"] in ("raylet", "gcs_server")}
+
+
+def check_job(tmp_path: Path, checkpoint: Path, videos: int, broken: int, kills: Sequence[int]) -> None:
+    """All that issue 21 asks of a job with broken videos and killed workers."""
+    made = make(tmp_path / "videos", videos, broken)
+    out, before = tmp_path / "out", rays()
+    options = ("--checkpoint", checkpoint, "--format", FORMATS)
+    arguments = ("batch", made.manifest, "--out", out, *options, "--workers", 2)
+    began = time.monotonic()
+    ran, seen = run_and_kill(arguments, out, kills)
+    print(f"batch: {time.monotonic() - began:.1f} s; {ran.out.strip()}")
+    assert ran.code == 2 and f"{broken} of {videos} videos failed" in ran.err, ran
+    assert f"{len(made.good)} videos segmented, {broken} failed" in ran.out, ran
+    assert ran.err.count("\n") == broken + 1 or "videos (" in ran.err, ran.err  # failures, the end, and progress
+
+    summary, failed = table(out / "summary.csv"), table(out / "failed.csv")
+    assert set(failed) == set(made.bad) and all(row["reason"] for row in failed.values())
+    assert {name for name, row in summary.items() if row["status"] == "done"} == {path.stem for path in made.good}
+
+    after = finished(out)
+    assert set(after) == {path.stem for path in made.good}
+    for then in seen:  # what was finished when a worker died was not touched again
+        assert then and {name: after[name] for name in then} == then
+
+    began = time.monotonic()
+    sentences = ("--sentence", DOG, "--sentence", OTHER)
+    alone = run_process("segment", *made.good, *sentences, "--out", tmp_path / "alone", *options, timeout=1800)
+    print(f"one process: {time.monotonic() - began:.1f} s")
+    assert alone.code == 0, alone
+    differing = [path.stem for path in made.good if content(out / path.stem) != content(tmp_path / "alone" / path.stem)]
+    assert differing == []
+
+    again = run_process(*arguments, timeout=1800)
+    assert f"0 videos segmented, {len(made.good)} already done, {broken} failed" in again.out, again
+    assert finished(out) == after
+    left = [
+        path.name for path in out.iterdir() if path.name.startswith(".") and path.name not in (".batch", ".job.json")
+    ]
+    assert left == []
+    assert rays() <= before
+
+
+@pytest.mark.slow
+def test_broken_videos_and_a_killed_worker_cost_nothing_else(tmp_path: Path, checkpoint: Path) -> None:
+    check_job(tmp_path, checkpoint, videos=12, broken=3, kills=(3,))
+
+
+@pytest.mark.proof
+def test_five_hundred_videos_with_broken_ones_and_a_worker_killed_twice(tmp_path: Path, checkpoint: Path) -> None:
+    check_job(tmp_path, checkpoint, videos=500, broken=25, kills=(100, 300))
