@@ -58,8 +58,7 @@ def test_the_soak_looks_at_every_frame(run: Run) -> None:
 
 
 def test_a_cell_that_is_no_number_fails_the_soak(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = VideoState.tensors.fget
-    assert own is not None
+    own: Callable[[VideoState], dict[str, torch.Tensor]] = vars(VideoState)["tensors"].fget
 
     def spoilt(state: VideoState) -> dict[str, torch.Tensor]:
         found = own(state)
