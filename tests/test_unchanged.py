@@ -47,7 +47,7 @@ def digest(arrays: Iterable[npt.NDArray[Any]]) -> str:
 @pytest.mark.slow
 def test_the_demo_marks_the_same_pixels() -> None:
     clip = demo_clip()
-    results = locater.load("default", "cpu").segment(open_source(clip.path), clip.expressions)
+    results = locater.load("default", "cpu", quality="best").segment(open_source(clip.path), clip.expressions)
     assert digest(result.masks for result in results) == "c7eb9e51d7dca739"
 
 
@@ -55,7 +55,7 @@ def test_the_shapes_checkpoint_marks_the_same_pixels() -> None:
     """On the frames themselves: libx264 does not make the same mp4 of them twice, not even on one thread."""
     world, seed = ShapesWorld("test", count=1, size=320), video_seed("test", "late_event", 10)
     sentences = [question.expression for question in world.expressions_for(seed)][:4]
-    results = locater.load("shapes", "cpu").segment(world.video(seed), sentences)
+    results = locater.load("shapes", "cpu", quality="best").segment(world.video(seed), sentences)
     assert digest(result.masks for result in results) == "532dfcc343477dc0"
 
 

@@ -90,14 +90,13 @@ def test_mirrored_sides_come_out_right() -> None:
     world = ShapesWorld("test", 30, kinds=("position",), frame_count=12)
     infos = [info for info in world.samples() if {"left", "right"} & set(info.expression.split())][:4]
     segmenter = locater.load("shapes", "cpu")
-    found = {}
-    for views in (Views(), Views((1.0,), flip=True)):
-        found[views] = []
+    found: dict[Views, list[float]] = {Views(): [], Views((1.0,), flip=True): []}
+    for views, overlaps in found.items():
         for info in infos:
             sample = world.load(info)
             for result in segmenter.segment(sample.frames, info.expression, views=views):
                 mask, true = result.masks[0], sample.masks[result.frame.index]
-                found[views].append((mask & true).sum() / max(1, (mask | true).sum()))
+                overlaps.append((mask & true).sum() / max(1, (mask | true).sum()))
     plain, both = (np.mean(each) for each in found.values())
     assert len(infos) == 4 and plain > 0.75
     assert both > plain - 0.05, "were the words not mirrored, the two views would mark different things"

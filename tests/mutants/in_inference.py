@@ -83,6 +83,22 @@ INFERENCE = (
         why="The largest view would hold three times the pixels of the plain one.",
     ),
     Mutant(
+        name="main-member-never-kept",
+        file="inference/ensemble/fusing.py",
+        old='chosen = 0 if how == "fill" and scores[0] >= doubt else best',
+        new="chosen = best",
+        tests=("inference/test_ensemble.py::test_the_best_a_vote_or_the_first_with_gaps_filled",),
+        why="Others fill in what the main member does not know, and nothing else.",
+    ),
+    Mutant(
+        name="half-is-a-majority",
+        file="inference/ensemble/fusing.py",
+        old="vote > total / 2",
+        new="vote >= total / 2",
+        tests=("inference/test_ensemble.py::test_the_weighted_majority_wins_and_who_says_nothing_has_no_vote",),
+        why="A pixel that half of the votes mark is not marked, as at the threshold of one half.",
+    ),
+    Mutant(
         name="threshold-of-another-paper",
         file="inference/async_results.py",
         old="THRESHOLD = 0.5",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from locater.bench.harness.report import Report
 from locater.bench.harness.request import BenchRequest
 from locater.bench.suites import (
+    batch,
     cpu,
     end_to_end,
     expressions,
@@ -34,6 +35,7 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "training": training.run,
     "soak": soak.run,
     "load": load.run,
+    "batch": batch.run,
 }
 
 

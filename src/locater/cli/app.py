@@ -11,9 +11,11 @@ from locater.cli.bench import bench
 from locater.cli.checkpoints import average, export, info, init, presets
 from locater.cli.contrast import contrast
 from locater.cli.data import data
+from locater.cli.ensemble import ensemble
 from locater.cli.evaluate import compare, evaluate, score, submission
 from locater.cli.explain import explain
 from locater.cli.live import live
+from locater.cli.paper.reproduce import reproduce
 from locater.cli.process.stopping import INTERRUPTED, stopped
 from locater.cli.segment import demo, segment
 from locater.cli.serving.web import web
@@ -28,10 +30,10 @@ app = typer.Typer(
 )
 for command in (
     *(segment, batch, live, explain, demo, info, presets, init, average, export),
-    *(train, finetune, evaluate, score, compare, ablate, second_look, bench, web),
+    *(train, finetune, evaluate, score, compare, ablate, reproduce, second_look, bench, web),
 ):
     app.command()(command)
-for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):
+for name, group in (("submission", submission), ("data", data), ("contrast", contrast), ("ensemble", ensemble)):
     app.add_typer(group, name=name)
 
 

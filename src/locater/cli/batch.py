@@ -42,7 +42,7 @@ def batch(
     ] = False,
     format: FormatOption = DEFAULT_FORMATS,
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
-    precision: PrecisionOption = "float32",
+    precision: PrecisionOption = "auto",
     anyway: AnywayOption = False,
     threshold: ThresholdOption = None,
     address: Annotated[

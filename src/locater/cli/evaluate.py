@@ -1,16 +1,19 @@
 """The commands that score: `locater evaluate`, `score`, `compare` and `submission check`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from locater.cli.opening import DATA, OLD_ROOT, open_segmenter
 from locater.cli.options import (
+    BestOption,
     CheckpointArgument,
     DeviceOption,
+    FastOption,
     FlipOption,
     ForceOption,
     LiveOption,
@@ -21,6 +24,9 @@ from locater.cli.options import (
 from locater.cli.segmenting.views import read_views
 from locater.cli.terminal import one_line, progress_display
 from locater.errors import LocaterError
+
+if TYPE_CHECKING:
+    from locater.evaluation.run.runner import Listener
 
 _MASKS = "A folder or zip of PNGs, or a JSON of COCO run lengths."
 _SCORED = (
@@ -45,7 +51,9 @@ def evaluate(
     contrast: Annotated[str, typer.Option(help="Of davis: also joined pairs, as spatial,temporal.")] = "",
     live: LiveOption = False,
     device: DeviceOption = None,
-    precision: PrecisionOption = "float32",
+    precision: PrecisionOption = "auto",
+    fast: FastOption = False,
+    best: BestOption = False,
     scales: ScalesOption = "1",
     flip: FlipOption = False,
 ) -> None:
@@ -62,25 +70,27 @@ def evaluate(
     request = EvaluateRequest(
         checkpoint, source, out, split, count, limit, submission, failures, live, contrasts, views=views
     )
-    segmenter = open_segmenter(checkpoint, place.device(device), precision)
-    with progress_display("questions/s") as progress:
-        task = progress.add_task("answering", visible=place.is_first)
-        finished = run_evaluation(
-            request,
-            segmenter,
-            place,
-            listen=lambda at: progress.update(
-                task,
-                completed=at.answered,
-                total=at.questions,
-                description=f"answering, {at.frames} frames",
-                before=at.before,
-            ),
-        )
+    segmenter = open_segmenter(checkpoint, place.device(device), precision, fast, best)
+    with _answering(place.is_first) as listen:
+        finished = run_evaluation(request, segmenter, place, listen=listen)
     _warn_of(finished.not_understood)
     if finished.report is not None:
         typer.echo(finished.report.markdown())
         typer.echo(f"Results: {out}")
+
+
+@contextmanager
+def _answering(is_shown: bool) -> "Iterator[Listener]":
+    """What is told how far the answers are, and shows it."""
+    with progress_display("questions/s") as progress:
+        task = progress.add_task("answering", visible=is_shown)
+        yield lambda at: progress.update(
+            task,
+            completed=at.answered,
+            total=at.questions,
+            description=f"answering, {at.frames} frames",
+            before=at.before,
+        )
 
 
 def _warn_of(not_understood: Sequence[str]) -> None:

@@ -23,7 +23,15 @@ FormatOption = Annotated[
 LiveOption = Annotated[
     bool, typer.Option("--live", help="Read once, as a camera would be: no knowledge of what comes later.")
 ]
-PrecisionOption = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
+BestOption = Annotated[
+    bool, typer.Option("--best", help="The network whole, in float32: half as fast on a CPU, no surer to be right.")
+]
+FastOption = Annotated[
+    bool, typer.Option("--fast", help="Smaller frames and coarser edges: faster, at a price in docs/benchmarks.md.")
+]
+PrecisionOption = Annotated[
+    str, typer.Option(help="float32, bfloat16 or float16; auto is what the device computes soonest.")
+]
 PresetArgument = Annotated[str, typer.Argument(help="A preset's name; `locater presets` lists them.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace earlier results in --out.")]
 FlipOption = Annotated[
@@ -38,6 +46,14 @@ SentenceOption = Annotated[
 SplitOption = Annotated[str | None, typer.Option(help="train, valid, test, ...; the one to evaluate on by default.")]
 ThresholdOption = Annotated[
     float | None, typer.Option(help="Leave masks empty whose score, from 0 to 1, is below this.")
+]
+VideosAndSentences = Annotated[
+    list[str],
+    typer.Argument(
+        metavar='VIDEO... "SENTENCE"...',
+        help="Videos, folders of pictures or of videos, patterns; then what to segment: "
+        '"the dog on the left" "the other dog". What exists as a file is a video, anything else a sentence.',
+    ),
 ]
 VideosOption = Annotated[Path | None, typer.Option(help="A file that lists the videos that count, one per line.")]
 

@@ -8,10 +8,12 @@ import typer
 from locater.cli.opening import DEFAULT_CHECKPOINT, DEFAULT_FORMATS, open_segmenter
 from locater.cli.options import (
     AnywayOption,
+    BestOption,
     BoxOption,
     CheckpointOption,
     ClickOption,
     DeviceOption,
+    FastOption,
     FlipOption,
     ForceOption,
     FormatOption,
@@ -21,6 +23,7 @@ from locater.cli.options import (
     ScalesOption,
     SentenceOption,
     ThresholdOption,
+    VideosAndSentences,
 )
 from locater.cli.segmenting.corrections import read_corrections, sentences_for
 from locater.cli.segmenting.formats import read_formats
@@ -38,25 +41,20 @@ if TYPE_CHECKING:
     from locater.records import FrameResult, FrameSource
 
 
+_OUT = typer.Option(help="Folder for the results, of several videos one in it for each; by default NAME.masks.")
+
+
 def segment(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar='VIDEO... "SENTENCE"...',
-            help="Videos, folders of pictures or of videos, patterns; then what to segment: "
-            '"the dog on the left" "the other dog". What exists as a file is a video, anything else a sentence.',
-        ),
-    ],
+    words: VideosAndSentences,
     sentence: SentenceOption = [],  # noqa: B006
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the results, of several videos one in it for each; by default NAME.masks."),
-    ] = None,
+    out: Annotated[Path | None, _OUT] = None,
     force: ForceOption = False,
     format: FormatOption = DEFAULT_FORMATS,
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
     device: DeviceOption = None,
-    precision: PrecisionOption = "float32",
+    precision: PrecisionOption = "auto",
+    fast: FastOption = False,
+    best: BestOption = False,
     live: LiveOption = False,
     anyway: AnywayOption = False,
     threshold: ThresholdOption = None,
@@ -81,7 +79,7 @@ def segment(
         return _write_results(segmenter, source, sentences, writing, folder)
 
     def open_network() -> "Segmenter":
-        segmenter = open_segmenter(checkpoint, device, precision)
+        segmenter = open_segmenter(checkpoint, device, precision, fast, best)
         # What is wrong with a sentence is wrong for every video.
         segmenter.read_words(sentences, anyway, {told.expression for told in corrections})
         return segmenter
@@ -160,7 +158,7 @@ def demo(
     from locater.video.reader import open_source
 
     check_results_folder(out, force=force)
-    segmenter = open_segmenter(checkpoint, None, "float32")
+    segmenter = open_segmenter(checkpoint, None, "auto")
     with plain_warnings(), results_folder(out, "locater demo", force=force) as partial:
         clip = clip_for(checkpoint, partial / "clip.mp4")
         overlaps: list[list[float]] = []

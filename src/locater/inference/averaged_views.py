@@ -81,7 +81,7 @@ class AveragedViews:
         if self._chunks.model.refiner is None:
             return logits
         frames, _ = self._chunks.input(some, duration)
-        return self._chunks.model.refined(frames.to(self._chunks.dtype), logits.to(self._chunks.dtype))
+        return self._chunks.refined(frames.to(self._chunks.dtype), logits.to(self._chunks.dtype))
 
     def _apart(self, state: VideoState) -> list[VideoState]:
         """Each view's own state, to be computed with."""

@@ -77,6 +77,8 @@ def evaluate(request: EvaluateRequest, segmenter: Segmenter, place: Place, liste
         return Finished(None, not_understood)
     samples = gather(infos, request.out)
     run = {"checkpoint": request.checkpoint, "precision": segmenter.precision}
+    if segmenter.quality != "default":
+        run["quality"] = segmenter.quality
     if request.is_live:
         run["mode"] = "live"
     if request.views != PLAIN:
@@ -112,6 +114,7 @@ def _identity(request: EvaluateRequest, segmenter: Segmenter, dataset_name: str)
         "dataset": dataset_name,
         "root": str(request.data.root.resolve()) if request.data.root else None,
         "precision": segmenter.precision,
+        "quality": segmenter.quality,
         "device": segmenter.device.type,
         "submission": request.submission is not None,
         "live": request.is_live or None,  # None as in runs that knew no other way
