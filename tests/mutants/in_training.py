@@ -52,7 +52,7 @@ TRAINING = (
     Mutant(
         name="loss-of-unannotated-frames",
         file="training/losses.py",
-        old="share = batch.is_annotated / batch.is_annotated.sum()",
+        old="share = batch.is_annotated / mean_over_processes(batch.is_annotated.sum())",
         new="share = torch.ones_like(batch.is_annotated) / batch.is_annotated.numel()",
         tests=(LOSS,),
         why="Frames without a mask would teach that nothing is there.",
@@ -211,6 +211,22 @@ TRAINING = (
         new="frozenset(each)",
         tests=("training/test_finetune.py::test_of_two_clips_the_last_quarter_in_one_piece_is_held_out",),
         why="The report would praise what was learned by heart.",
+    ),
+    Mutant(
+        name="mirrored-by-process",
+        file="training/data/batches.py",
+        old="[clips * rank : clips * (rank + 1)]",
+        new="[:clips]",
+        tests=("training/test_data.py::test_processes_mirror_the_clips_that_one_alone_would",),
+        why="Every process would mirror the same places of its share, and two would not train as one does.",
+    ),
+    Mutant(
+        name="older-states-kept",
+        file="training/resume.py",
+        old='sorted(folder.glob("state-*"))[:-1]',
+        new='sorted(folder.glob("state-*"))[:-2]',
+        tests=("training/test_resume.py::test_only_the_newest_whole_state_is_kept",),
+        why="What a kill left of an older state would stay for good.",
     ),
     Mutant(
         name="best-is-the-last",
