@@ -14,7 +14,7 @@ TRAINING = (
         file="training/grounding/candidates.py",
         old="return stacked.gather(1, order[..., None, None, None].expand_as(stacked))",
         new="return stacked",
-        tests=("training/test_grounding.py::test_a_sentence_has_right_and_wrong_candidates_in_no_order",),
+        tests=("training/grounding/test_grounding_fit.py::test_a_sentence_has_right_and_wrong_candidates_in_no_order",),
         why="A module could learn the place of the right candidate instead of what it shows.",
     ),
     Mutant(
@@ -227,5 +227,13 @@ TRAINING = (
         new="share = max(share for",
         tests=("training/test_finetune.py::test_the_least_change_that_helps_is_taken",),
         why="What the folder does not show would be forgotten for nothing.",
+    ),
+    Mutant(
+        name="mixture-counts-all-clips",
+        file="training/data/mixture.py",
+        old="return periods * self._before[place][PERIOD] + self._before[place][rest]",
+        new="return clip",
+        tests=("training/data/test_mixture.py::test_each_dataset_goes_through_all_its_sentences_before_any_again",),
+        why="A dataset in a mixture would skip sentences for ever.",
     ),
 )
