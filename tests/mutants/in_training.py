@@ -228,4 +228,12 @@ TRAINING = (
         tests=("training/test_finetune.py::test_the_least_change_that_helps_is_taken",),
         why="What the folder does not show would be forgotten for nothing.",
     ),
+    Mutant(
+        name="mixture-counts-all-clips",
+        file="training/data/mixture.py",
+        old="return periods * self._before[place][PERIOD] + self._before[place][rest]",
+        new="return clip",
+        tests=("training/data/test_mixture.py::test_each_dataset_goes_through_all_its_sentences_before_any_again",),
+        why="A dataset in a mixture would skip sentences for ever.",
+    ),
 )
