@@ -152,7 +152,7 @@ class Run:
         """A member's answers, with their masks."""
         file = self.out / f"{name}{self.seed}-{split}-{len(views.each)}-{self.videos}.json"
         if not file.exists():
-            segmenter = locater.load(str(self.network(name)), "cpu")
+            segmenter = locater.load(str(self.network(name)), "cpu", "float32")
             found = [answer(segmenter, [sample], views=views)[0].to_json() for sample in samples]
             file.write_text(json.dumps(found))
         return [SampleScore.from_json(each) for each in json.loads(file.read_text())]

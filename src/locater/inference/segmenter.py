@@ -15,7 +15,7 @@ from locater.compute.device import find_device
 from locater.compute.precision import AUTO, Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
-from locater.inference.averaged_views import AveragedViews
+from locater.inference.averaged_views import PLAIN, AveragedViews, check_state
 from locater.inference.chunks import Chunks, Plan
 from locater.inference.corrected_video import CorrectedVideo
 from locater.inference.correction_checks import checked_corrections
@@ -43,7 +43,6 @@ from locater.video.track import MaskTrack
 Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
 
-PLAIN = Views()
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
 _ANY_WORD = "the"  # stands where nothing is said
 CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
@@ -142,14 +141,10 @@ class Segmenter:
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = _is_live(frames, mode, state)
-        _check_state(state, texts, views, is_corrected=bool(corrections))
+        check_state(state, texts, views, is_corrected=bool(corrections))
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
         is_followed = state is not None and state.followed is not None
         corrected = range(len(texts)) if is_followed else {each.expression for each in told}
-        if corrected and views != PLAIN:
-            raise LocaterError(
-                "Masks are put right in the plain view; leave scales and flip out where there are clicks."
-            )
         network = self._network(self.read_words(texts, anyway, corrected), views)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(views.chunk_frames(default if chunk_frames is None else chunk_frames))
@@ -376,16 +371,6 @@ def load(
 ) -> Segmenter:
     """A ready segmenter: `locater.load("default").track("clip.mp4", "the dog on the left")`."""
     return Segmenter.from_pretrained(name_or_path, device, precision, quality)
-
-
-def _check_state(state: VideoState | None, texts: tuple[str, ...], views: Views, is_corrected: bool) -> None:
-    """Nothing, where a video can go on from the state with these sentences in these views."""
-    if state is not None and state.expressions != texts:
-        raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-    if state is not None and state.global_index is not None and is_corrected:
-        raise LocaterError("The saved state is of a video without corrections; begin anew to correct it.")
-    if state is not None and state.views != views:
-        raise LocaterError(f"The saved state belongs to the scales {state.views}; go on with these.")
 
 
 def _is_live(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:
