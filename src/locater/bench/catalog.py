@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from locater.bench.harness.report import Report
 from locater.bench.harness.request import BenchRequest
 from locater.bench.suites import (
+    batch,
     cpu,
     end_to_end,
     expressions,
@@ -32,6 +33,7 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "write-memory": write_memory.run,
     "training": training.run,
     "soak": soak.run,
+    "batch": batch.run,
 }
 
 

@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from locater.records import FrameResult, FrameSource
 
 
+_OUT = typer.Option(help="Folder for the results, of several videos one in it for each; by default NAME.masks.")
+
+
 def segment(
     words: VideosAndSentences,
     sentence: SentenceOption = [],  # noqa: B006
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the results, of several videos one in it for each; by default NAME.masks."),
-    ] = None,
+    out: Annotated[Path | None, _OUT] = None,
     force: ForceOption = False,
     format: FormatOption = DEFAULT_FORMATS,
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
