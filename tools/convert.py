@@ -2,8 +2,9 @@
 
     python -m tools.convert mobile_sam.pt mobile_sam.safetensors
 
-A pickled state dict (.pt, .pth, .bin) keeps its names. An .onnx graph is taken for a DINOv2 that transformers built and
-torch.onnx exported; what is named `backbone.` is kept. It needs the package onnx.
+A pickled state dict (.pt, .pth, .bin), or what such a file has as `state_dict`, keeps its names. An .onnx graph is
+taken for a DINOv2 that transformers built and torch.onnx exported; what is named `backbone.` is kept. It needs the
+package onnx.
 """
 
 import argparse
@@ -26,6 +27,8 @@ def convert(source: Path, target: Path) -> None:
 def pickled_tensors(path: Path) -> dict[str, Tensor]:
     """A state dict's tensors; a pickle that holds anything but plain data is refused by torch."""
     weights = torch.load(path, map_location="cpu", weights_only=True)
+    if isinstance(weights, dict) and isinstance(weights.get("state_dict"), dict):
+        weights = weights["state_dict"]  # as mmaction and its like save it, beside notes on the training
     if not isinstance(weights, dict) or not all(isinstance(value, Tensor) for value in weights.values()):
         raise LocaterError(f"{path} is no plain state dict; save the network's own state_dict() and convert that.")
     return weights

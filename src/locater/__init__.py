@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from locater.model.build import build
     from locater.model.checkpoint import from_pretrained, save_pretrained
     from locater.model.locater import Locater
-    from locater.records import FrameResult, VideoState
+    from locater.records import FrameResult, VideoState, Views
     from locater.video.track import MaskTrack
 
 __version__ = "0.1.0"
@@ -23,6 +23,7 @@ _HOMES = {
     "ModelConfig": "locater.config",
     "Segmenter": "locater.inference.segmenter",
     "VideoState": "locater.records",
+    "Views": "locater.records",
     "build": "locater.model.build",
     "from_pretrained": "locater.model.checkpoint",
     "load": "locater.inference.segmenter",
@@ -38,6 +39,7 @@ __all__ = [
     "ModelConfig",
     "Segmenter",
     "VideoState",
+    "Views",
     "build",
     "from_pretrained",
     "load",

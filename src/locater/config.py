@@ -4,24 +4,18 @@ import json
 import math
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from locater.encoder_settings import I3DConfig, Settings, TinyViTConfig, VideoSwinConfig, WordPiecesConfig
 from locater.errors import LocaterError
 from locater.presets import merged, preset_values
-
-
-class Settings(BaseModel):
-    """A group of settings that cannot change once made."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
 
 _SettingsT = TypeVar("_SettingsT", bound=Settings)
 # Far above any network there is: a config from anywhere must not make the builder run for hours.
 WIDEST_LAYER, DEEPEST = 16384, 128
 MOST_NUMBERS = 2**28  # of a table that a network has for each patch or memory cell
 _Channels = Annotated[int, Field(ge=1, le=512)]
-
+DataWeight = Annotated[float, Field(gt=0, le=1e6)]
 WIDEST = 2.5  # a wider or higher frame is squashed to this: its cells would be few across
 
 
@@ -61,20 +55,6 @@ class EfficientNetConfig(Settings):
         return 16
 
 
-class TinyViTConfig(Settings):
-    """MobileSAM's TinyViT-5M; `deep` adds its last stage."""
-
-    kind: Literal["tiny_vit"]
-    deep: bool = False
-    drop_path: float = Field(0.0, ge=0, lt=1)
-    pretrained: str | None = None
-
-    @property
-    def patch_size(self) -> int:
-        """Pixels per side of one output cell."""
-        return 16
-
-
 SingleEncoder = Annotated[ViTConfig | EfficientNetConfig | TinyViTConfig, Field(discriminator="kind")]
 
 
@@ -104,7 +84,7 @@ class JoinedConfig(Settings):
         return self.what.pretrained or self.where.pretrained
 
 
-VisualConfig = ViTConfig | EfficientNetConfig | TinyViTConfig | JoinedConfig
+VisualConfig = ViTConfig | EfficientNetConfig | TinyViTConfig | VideoSwinConfig | I3DConfig | JoinedConfig
 
 
 class LSTMConfig(Settings):
@@ -186,11 +166,15 @@ class RefinerConfig(Settings):
 class ModelConfig(Settings):
     """One network, whole: `build(config)` needs nothing else but pretrained files it names."""
 
+    # authors: the network of their released code (docs/deviations.md), which reads sizes, `visual` and `text` alone.
+    design: Literal["paper", "authors"] = "paper"
     image_size: int = Field(320, ge=1, le=8192)  # S
     keep_aspect: bool = False  # frames keep their shape, at about S x S pixels; else they are squashed to squares
     width: int = Field(768, ge=1, le=WIDEST_LAYER)  # D
     visual: Annotated[VisualConfig, Field(discriminator="kind")] = ViTConfig()
-    text: Annotated[LSTMConfig | VectorsConfig | HuggingFaceConfig, Field(discriminator="kind")] = LSTMConfig()
+    text: Annotated[LSTMConfig | VectorsConfig | HuggingFaceConfig | WordPiecesConfig, Field(discriminator="kind")] = (
+        LSTMConfig()
+    )
     fusion: FusionConfig = FusionConfig()
     memory: MemoryConfig = MemoryConfig()
     decoder: DecoderConfig = DecoderConfig()
@@ -202,6 +186,12 @@ class ModelConfig(Settings):
             raise ValueError(
                 f"image_size {self.image_size} is not a multiple of the patch size {self.visual.patch_size}"
             )
+        if self.design == "authors" and not (
+            isinstance(self.visual, ViTConfig) and isinstance(self.text, WordPiecesConfig)
+        ):
+            raise ValueError("design authors needs visual.kind vit and text.kind word_pieces")
+        if self.design == "paper" and isinstance(self.text, WordPiecesConfig):
+            raise ValueError("text.kind word_pieces has no padding mask, which only design authors can do without")
         what = self._what
         if isinstance(what, EfficientNetConfig) and what.recognises:
             if not what.deep:
@@ -216,13 +206,12 @@ class ModelConfig(Settings):
                 raise ValueError(f"width {self.width} is not a multiple of {part}.heads {heads}")
         return self
 
-    def input_size(self, height: int, width: int) -> tuple[int, int]:
-        """Rows and columns of pixels in which the network sees a frame of that size."""
-        if not self.keep_aspect:
-            return self.image_size, self.image_size
+    def input_size(self, height: int, width: int, scale: float = 1.0) -> tuple[int, int]:
+        """Rows and columns of pixels in which the network sees a frame of that size, `scale` times as many as usual."""
         patch = self.visual.patch_size
-        stretch = math.sqrt(min(max(width / height, 1 / WIDEST), WIDEST))
-        rows, columns = (max(1, round(side / patch)) for side in (self.image_size / stretch, self.image_size * stretch))
+        stretch = math.sqrt(min(max(width / height, 1 / WIDEST), WIDEST)) if self.keep_aspect else 1.0
+        side = scale * self.image_size
+        rows, columns = (max(1, round(length / patch)) for length in (side / stretch, side * stretch))
         return rows * patch, columns * patch
 
     @property
@@ -259,6 +248,15 @@ class ModelConfig(Settings):
 
 LARGEST_SEED = 2**31 - 1  # numbers of batches are made of it, in 64 bits
 _Weight = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class GroundingConfig(Settings):
+    """The module that scores candidate masks (section 5.6); the paper gives its blocks, the rest is ours."""
+
+    width: int = Field(128, ge=1, le=WIDEST_LAYER)
+    heads: int = Field(4, ge=1, le=DEEPEST)
+    blocks: int = Field(4, ge=1, le=DEEPEST)
+    frames: int = Field(8, ge=1, le=4096)  # of a video, evenly spread, that it looks at
 
 
 class TrainingConfig(Settings):
@@ -312,7 +310,8 @@ class TrainingConfig(Settings):
     keep_best: bool = False  # also keep, in `best`, the checkpoint that validation likes best; the start counts too
     start: str | None = None  # weights other than those of the stage before: stage2, start (of the run), a shipped name
     seed: int | None = Field(None, ge=0, le=LARGEST_SEED)  # another than the run's
-    data: str | None = None  # other than the run's
+    # Other than the run's: what --data says, or several with their weights, as {refcoco:ROOT: 3, shapes: 1}.
+    data: str | dict[str, DataWeight] | None = None
 
     @model_validator(mode="after")
     def _cache_suffices(self) -> Self:
@@ -386,10 +385,13 @@ def _known_keys(group: type[Settings], path: list[str]) -> list[str]:
         "dinov2": ViTConfig,
         "efficientnet_lite": EfficientNetConfig,
         "tiny_vit": TinyViTConfig,
+        "video_swin": VideoSwinConfig,
+        "i3d": I3DConfig,
         "joined": JoinedConfig,
         "lstm": LSTMConfig,
         "vectors": VectorsConfig,
         "huggingface": HuggingFaceConfig,
+        "word_pieces": WordPiecesConfig,
         "fusion": FusionConfig,
         "memory": MemoryConfig,
         "decoder": DecoderConfig,

@@ -26,6 +26,8 @@ from locater.io.atomic import atomic_path
 
 Mask = npt.NDArray[np.bool_]  # (H, W)
 
+SMALLEST_SCALE, LARGEST_SCALE = 0.25, 4.0  # of a view: one cell in sixteen is left; sixteen times as many are made
+
 
 # ---- Datasets --------------------------------------------------------------------------------------------------------
 
@@ -136,6 +138,37 @@ class Followed:
     trust: Tensor  # (B,): how much the network's own answer counts beside it
 
 
+# ---- Views -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Views:
+    """In which sizes a video is segmented, and whether mirrored as well; the soft masks of all views are averaged."""
+
+    scales: tuple[float, ...] = (1.0,)  # of the network's own input size, the largest first
+    flip: bool = False  # each scale once more as its mirror image, with left and right exchanged in the words
+
+    def __post_init__(self) -> None:
+        if not self.scales or not all(SMALLEST_SCALE <= scale <= LARGEST_SCALE for scale in self.scales):
+            raise LocaterError(
+                f"Scales lie between {SMALLEST_SCALE} and {LARGEST_SCALE}, and there is at least one; "
+                f"these are {', '.join(map(str, self.scales)) or 'none'}."
+            )
+        object.__setattr__(self, "scales", tuple(sorted({float(scale) for scale in self.scales}, reverse=True)))
+
+    def __str__(self) -> str:
+        return ",".join(f"{scale:g}" for scale in self.scales) + (" and mirrored" if self.flip else "")
+
+    @property
+    def each(self) -> tuple[tuple[float, bool], ...]:
+        """Every view: its scale, and whether it is mirrored."""
+        return tuple((scale, side) for scale in self.scales for side in ((False, True) if self.flip else (False,)))
+
+    def chunk_frames(self, frames: int) -> int:
+        """How many frames go together, so that the largest view holds no more pixels than `frames` at scale 1."""
+        return max(1, int(frames / max(1.0, self.scales[0]) ** 2)) if frames > 0 else frames
+
+
 # ---- Inside the network ----------------------------------------------------------------------------------------------
 
 
@@ -193,22 +226,36 @@ class VisualFeatures:
     # (B, T, P, E + C): what a patch is taken for, where the encoder tells, among words' meanings, and its colours.
     meanings: Tensor | None = None
 
+    @classmethod
+    def joined(cls, parts: Sequence["VisualFeatures"]) -> "VisualFeatures":
+        """The features of frames that come one after the other, as those of one clip."""
+        meanings = [part.meanings for part in parts if part.meanings is not None]
+        return cls(
+            patches=torch.cat([part.patches for part in parts], dim=1),
+            early=tuple(torch.cat(maps, dim=1) for maps in zip(*(part.early for part in parts), strict=True)),
+            grid=parts[0].grid,
+            meanings=torch.cat(meanings, dim=1) if meanings else None,
+        )
+
 
 @dataclass(frozen=True)
 class VideoState:
     """All that a video's past leaves behind: a value of fixed size, whatever the video's length.
 
-    The last mask is not kept: it is written into the local memory by the step that made it (Eq. 6).
+    The last mask is not kept: it is written into the local memory by the step that made it (Eq. 6). Where a video is
+    seen in several views, each has rows of its own: B is then views times expressions, view by view.
     """
 
     global_cells: Tensor  # (B, G, D)
     local_cells: Tensor  # (B, L, D)
     frame_index: int  # the next frame to segment
-    is_global_complete: bool  # True: written once from the whole video; False: written as frames arrive (live)
+    is_global_complete: bool  # True: written once from the whole video; False: not yet, or as frames arrive (live)
     expressions: tuple[str, ...]
     evidence: Tensor | None = None  # (B, D + 1) float: what was marked so far, where a network asks whether it is meant
     looks: Tensor | None = None  # (B, 3) float: the second look's mean verdicts, and how many looks they are of
     followed: Followed | None = None  # the objects that were corrected in frames before
+    views: Views = Views()
+    global_index: int | None = None  # while the global memory is written from a whole video: the next frame to look at
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -229,6 +276,8 @@ class VideoState:
             "frame_index": str(self.frame_index),
             "is_global_complete": json.dumps(self.is_global_complete),
             "expressions": json.dumps(self.expressions),
+            "views": json.dumps([self.views.scales, self.views.flip]),
+            "global_index": "" if self.global_index is None else str(self.global_index),
         }
         tensors = {name: tensor.contiguous() for name, tensor in self.tensors.items()}
         with atomic_path(Path(path)) as partial:
@@ -245,6 +294,7 @@ class VideoState:
                 metadata = file.metadata()
                 held = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 followed = {each.name: held[each.name] for each in fields(Followed) if each.name in held}
+                scales, flip = json.loads(metadata.get("views", "[[1.0], false]"))
                 state = cls(
                     global_cells=held["global_cells"],
                     local_cells=held["local_cells"],
@@ -254,6 +304,8 @@ class VideoState:
                     frame_index=int(metadata["frame_index"]),
                     is_global_complete=json.loads(metadata["is_global_complete"]),
                     expressions=tuple(json.loads(metadata["expressions"])),
+                    views=Views(tuple(scales), flip),
+                    global_index=int(index) if (index := metadata.get("global_index")) else None,
                 )
                 state.check()
         except (OSError, KeyError, TypeError, ValueError, RecursionError, safetensors.SafetensorError):
@@ -262,7 +314,7 @@ class VideoState:
 
     def check(self) -> None:
         """Nothing, for a state that can be one: a ValueError where a file holds something else."""
-        rows, width = len(self.expressions), self.global_cells.shape[-1]
+        rows, width = self.global_cells.shape[0], self.global_cells.shape[-1]
         shapes = {"global_cells": (rows, None, width), "local_cells": (rows, None, width), "looks": (rows, 3)}
         shapes |= {"evidence": (rows, width + 1), "is_followed": (rows,), "trust": (rows,)}
         shapes |= {"first_looks": (rows, None, width), "first_labels": (rows, None), "last_labels": (rows, None)}
@@ -273,7 +325,8 @@ class VideoState:
             is_number = tensor.dtype == torch.bool if name == "is_followed" else tensor.is_floating_point()
             if not (is_fit and is_number and bool(tensor.isfinite().all())):
                 raise ValueError(name)
-        if not all(isinstance(text, str) for text in self.expressions) or self.frame_index < 0:
+        is_said = bool(self.expressions) and all(isinstance(text, str) for text in self.expressions)
+        if not is_said or rows % len(self.expressions) or self.frame_index < 0:
             raise ValueError("expressions")
         if not isinstance(self.is_global_complete, bool):
             raise ValueError("is_global_complete")

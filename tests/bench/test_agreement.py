@@ -110,7 +110,7 @@ class InPyTorch(ExportedModel):
 
 def test_the_exported_network_is_fed_as_the_plain_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model = build(preset("tiny", {"text": {"vocabulary": vocabulary()}}), seed=0).eval()
-    clip = cpu.shapes_clip(model, 11)
+    clip = cpu.shapes_video(model.config.image_size, 11).seen_by(chunks_of(ASKED, model))
     written: list[Path] = []
     monkeypatch.setattr(cpu, "export", lambda _, folder: written.append(folder))
     monkeypatch.setattr(cpu, "ExportedModel", lambda _, threads: InPyTorch(model, threads))

@@ -151,7 +151,7 @@ def test_what_the_cpu_lacks_is_a_row_without_numbers(
         raise RuntimeError("no C++\ncompiler")
 
     own = cpu._ways
-    monkeypatch.setattr(cpu, "_ways", lambda *given: [*own(*given)[:1], ("compiled", no_compiler, False)])
+    monkeypatch.setattr(cpu, "_ways", lambda *given: [*own(*given)[:1], ("compiled", no_compiler, None)])
     report = checked(run("cpu", "--checkpoint", checkpoint), "cpu")
     assert report["rows"][1] == {"way": "compiled (missing)"}
     assert "compiled: missing here (no C++ compiler)" in report["notes"]
@@ -204,7 +204,10 @@ def test_a_peer_that_breaks_is_no_error_of_ours(run: Run, monkeypatch: pytest.Mo
     ("arguments", "sentence"),
     [
         (("speed",), f"There is no benchmark 'speed'; choose {', '.join(BENCHMARKS)} or all."),
-        (("fps", "--precision", "int3"), "There is no precision 'int3'; choose one of float32, bfloat16, float16."),
+        (
+            ("fps", "--precision", "int3"),
+            "There is no precision 'int3'; choose one of auto, float32, bfloat16, float16.",
+        ),
         (("fps", "--precision", "float16"), "float16 needs a GPU; on the CPU choose bfloat16 or float32."),
         (("fps", "--device", "abacus"), "The device 'abacus' cannot be used"),
         (("fps", "--preset", "huge"), "huge"),

@@ -130,9 +130,9 @@ def test_many_videos_in_one_call(
     (tmp_path / "b" / "bad.mp4").write_text("no video")
     loaded = []
 
-    def counted(checkpoint: str, device: str | None, precision: str) -> Segmenter:
+    def counted(checkpoint: str, device: str | None, precision: str, fast: bool, best: bool) -> Segmenter:
         loaded.append(checkpoint)
-        return open_segmenter(checkpoint, device, precision)
+        return open_segmenter(checkpoint, device, precision, fast, best)
 
     monkeypatch.setattr(segment_command, "open_segmenter", counted)
     options = ("--checkpoint", checkpoint, "--format", "rle", "--out", "out")

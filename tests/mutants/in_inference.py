@@ -3,12 +3,37 @@
 from tests.mutants.record import Mutant
 
 SEGMENTER = "inference/test_segmenter.py"
+VIEWS = "inference/test_averaged_views.py"
 AGREE = "video/writers/test_formats_agree.py"
 EVERY_NTH = f"{SEGMENTER}::test_every_nth_frame_is_in_the_global_memory_and_no_other"
 
 EXPORTED_PRESENCE = "export/test_export.py::test_the_graphs_one_after_another_are_the_network_with_a_presence_head"
 
 INFERENCE = (
+    Mutant(
+        name="crops-in-cuda-graphs",
+        file="inference/effort.py",
+        old='if device.type == "cuda":',
+        new='if device.type == "none":',
+        tests=("inference/test_effort.py::test_best_is_the_network_whole_and_a_gpu_refines_whole_frames",),
+        why="A graph holds one shape; a crop's is known only when the mask is.",
+    ),
+    Mutant(
+        name="bfloat16-where-it-is-slow",
+        file="compute/precision.py",
+        old='told.get("avx512_bf16") or',
+        new='told.get("avx512_f") or',
+        tests=("compute/test_precision.py",),
+        why="Without instructions for it bfloat16 is slower than float32.",
+    ),
+    Mutant(
+        name="crop-without-surroundings",
+        file="compute/crop.py",
+        old="margin = max(LEAST_MARGIN, MARGIN * max(right - left, bottom - top))",
+        new="margin = 0",
+        tests=("compute/test_crop.py",),
+        why="An edge is seen with what is beyond it.",
+    ),
     Mutant(
         name="every-frame-in-the-global-memory",
         file="inference/segmenter.py",
@@ -53,9 +78,49 @@ INFERENCE = (
         name="cells-resumed-afresh",
         file="inference/segmenter.py",
         old="self._ready(state), chunk, soft)",
-        new="replace(self._ready(state), local_cells=self._start(words).local_cells), chunk, soft)",
+        new="replace(self._ready(state), local_cells=network.initial_state().local_cells), chunk, soft)",
         tests=(f"{SEGMENTER}::test_resumed_equals_uninterrupted_bit_for_bit",),
         why="A resumed video would have forgotten its last frames.",
+    ),
+    Mutant(
+        name="words-not-mirrored",
+        file="inference/averaged_views.py",
+        old="return self._mirrored if is_mirrored else self.words",
+        new="return self.words",
+        tests=(f"{VIEWS}::test_mirrored_sides_come_out_right",),
+        why="In a mirror image the left one is the right one.",
+    ),
+    Mutant(
+        name="masks-left-mirrored",
+        file="inference/averaged_views.py",
+        old="total.add(soft.flip(-1) if is_mirrored else soft)",
+        new="total.add(soft)",
+        tests=(f"{VIEWS}::test_soft_masks_of_all_views_are_averaged_before_the_threshold",),
+        why="A mirror image's mask belongs on the other side.",
+    ),
+    Mutant(
+        name="large-views-in-whole-chunks",
+        file="records.py",
+        old="int(frames / max(1.0, self.scales[0]) ** 2)",
+        new="int(frames)",
+        tests=(f"{VIEWS}::test_six_scales_with_flips_are_twelve_passes_and_no_larger_a_chunk",),
+        why="The largest view would hold three times the pixels of the plain one.",
+    ),
+    Mutant(
+        name="main-member-never-kept",
+        file="inference/ensemble/fusing.py",
+        old='chosen = 0 if how == "fill" and scores[0] >= doubt else best',
+        new="chosen = best",
+        tests=("inference/test_ensemble.py::test_the_best_a_vote_or_the_first_with_gaps_filled",),
+        why="Others fill in what the main member does not know, and nothing else.",
+    ),
+    Mutant(
+        name="half-is-a-majority",
+        file="inference/ensemble/fusing.py",
+        old="vote > total / 2",
+        new="vote >= total / 2",
+        tests=("inference/test_ensemble.py::test_the_weighted_majority_wins_and_who_says_nothing_has_no_vote",),
+        why="A pixel that half of the votes mark is not marked, as at the threshold of one half.",
     ),
     Mutant(
         name="threshold-of-another-paper",

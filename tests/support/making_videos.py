@@ -137,7 +137,7 @@ def result(
         soft_masks=soft,
         presence=tuple(0.5 + 0.1 * number for number in range(count)),
         word_attention=((),) * count,
-        state=VideoState(cells, cells, index + 1, False, ("",) * count),
+        state=VideoState(cells, cells.clone(), index + 1, False, ("",) * count),
     )
 
 

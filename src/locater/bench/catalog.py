@@ -5,14 +5,17 @@ from collections.abc import Callable, Mapping, Sequence
 from locater.bench.harness.report import Report
 from locater.bench.harness.request import BenchRequest
 from locater.bench.suites import (
+    batch,
     cpu,
     end_to_end,
     expressions,
     fps,
     length,
+    load,
     memory,
     peers,
     precision,
+    soak,
     training,
     write_memory,
 )
@@ -30,6 +33,9 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "cpu": cpu.run,
     "write-memory": write_memory.run,
     "training": training.run,
+    "soak": soak.run,
+    "load": load.run,
+    "batch": batch.run,
 }
 
 

@@ -7,13 +7,16 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from locater.cli.batch import batch
 from locater.cli.bench import bench
 from locater.cli.checkpoints import average, export, info, init, presets
 from locater.cli.contrast import contrast
 from locater.cli.data import data
+from locater.cli.ensemble import ensemble
 from locater.cli.evaluate import compare, evaluate, score, submission
 from locater.cli.explain import explain
 from locater.cli.live import live
+from locater.cli.paper.reproduce import reproduce
 from locater.cli.process.stopping import INTERRUPTED, stopped
 from locater.cli.segment import demo, segment
 from locater.cli.serving.web import web
@@ -27,11 +30,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (
-    *(segment, live, explain, demo, info, presets, init, average, export),
-    *(train, finetune, evaluate, score, compare, ablate, second_look, bench, web),
+    *(segment, batch, live, explain, demo, info, presets, init, average, export),
+    *(train, finetune, evaluate, score, compare, ablate, reproduce, second_look, bench, web),
 ):
     app.command()(command)
-for name, group in (("submission", submission), ("data", data), ("contrast", contrast)):
+for name, group in (("submission", submission), ("data", data), ("contrast", contrast), ("ensemble", ensemble)):
     app.add_typer(group, name=name)
 
 

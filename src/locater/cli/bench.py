@@ -20,12 +20,15 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="fps, memory, length, expressions, end_to_end, peers, precision, cpu, write-memory, training, or all."
+            help="fps, memory, length, expressions, end_to_end, peers, precision, cpu, write-memory, training, soak, "
+            "load, batch, or all."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for NAME.json and NAME.png.")],
     preset: Annotated[str, typer.Option(help="The network, with random weights.")] = "paper",
-    checkpoint: Annotated[str, typer.Option(help="Of precision and cpu: a trained network.")] = "shapes",
+    checkpoint: Annotated[
+        str | None, typer.Option(help="Of precision, cpu, soak, load and batch: a trained network.")
+    ] = None,
     precision: Annotated[
         str | None, typer.Option(help="float32, bfloat16 or float16; by default bfloat16 on a GPU.")
     ] = None,
@@ -35,6 +38,8 @@ def bench(
     compile: Annotated[
         bool, typer.Option("--compile/--no-compile", help="Also measure torch.compile, which takes minutes.")
     ] = True,
+    frames: Annotated[int, typer.Option(help="Of soak: frames through one state.", min=1)] = 100_000,
+    users: Annotated[int, typer.Option(help="Of load: people who use the page at once.", min=1, max=30)] = 20,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: tries the program, measures nothing.")] = False,
 ) -> None:
     """Check results, then measure; print a table and write it as JSON with a plot."""
@@ -52,6 +57,8 @@ def bench(
         preset=preset,
         checkpoint=checkpoint,
         repeats=repeats,
+        frames=frames,
+        users=users,
         is_quick=quick,
         is_compiled=compile,
     )

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from locater.cli.options import CheckpointArgument, ForceOption, PresetArgument
+from locater.cli.options import CheckpointArgument, ForceOption, PresetArgument, read_weights
 from locater.cli.terminal import one_line, say
-from locater.errors import LocaterError
 
 
 def info(target: Annotated[str, typer.Argument(help="A checkpoint (folder, shipped or hub name) or a video.")]) -> None:
@@ -78,19 +77,12 @@ def average(
     from locater.training.recipe import AverageConfig
 
     check_checkpoint_folder(out, force)
-    of_parts = {name: _weights(text) for name, _, text in (each.partition("=") for each in part)}
-    overall = [1.0] * len(checkpoints) if weights is None else _weights(weights)
+    of_parts = {name: read_weights(text) for name, _, text in (each.partition("=") for each in part)}
+    overall = [1.0] * len(checkpoints) if weights is None else read_weights(weights)
     values = {"of": checkpoints, "weights": overall, "parts": of_parts}
     config = parse_settings(AverageConfig, values, "locater average")
     save_pretrained(mean([from_pretrained(each) for each in checkpoints], config), out, half=half)
     say(f"Average of {len(checkpoints)} checkpoints: {out}")
-
-
-def _weights(text: str) -> list[float]:
-    try:
-        return [float(each) for each in text.split(",")]
-    except ValueError:
-        raise LocaterError(f"'{text}' is no list of weights; write --weights 0.7,0.3 or --part text=0,1.") from None
 
 
 def export(

@@ -1,23 +1,32 @@
 """The commands that score: `locater evaluate`, `score`, `compare` and `submission check`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from locater.cli.opening import DATA, OLD_ROOT, open_segmenter
 from locater.cli.options import (
+    BestOption,
     CheckpointArgument,
     DeviceOption,
+    FastOption,
+    FlipOption,
     ForceOption,
     LiveOption,
     PrecisionOption,
+    ScalesOption,
     VideosOption,
 )
+from locater.cli.segmenting.views import read_views
 from locater.cli.terminal import one_line, progress_display, say
 from locater.errors import LocaterError
+
+if TYPE_CHECKING:
+    from locater.evaluation.run.runner import Listener
 
 _MASKS = "A folder or zip of PNGs, or a JSON of COCO run lengths."
 _SCORED = (
@@ -42,7 +51,11 @@ def evaluate(
     contrast: Annotated[str, typer.Option(help="Of davis: also joined pairs, as spatial,temporal.")] = "",
     live: LiveOption = False,
     device: DeviceOption = None,
-    precision: PrecisionOption = "float32",
+    precision: PrecisionOption = "auto",
+    fast: FastOption = False,
+    best: BestOption = False,
+    scales: ScalesOption = "1",
+    flip: FlipOption = False,
 ) -> None:
     """Score a checkpoint on a dataset or a world; start it under `torchrun` for many GPUs."""
     from locater.datasets.catalog import find_source
@@ -53,26 +66,31 @@ def evaluate(
     place = place_among_processes()
     contrasts = tuple(dict.fromkeys(name.strip() for name in contrast.split(",") if name.strip()))
     source = find_source(dataset, root)
-    request = EvaluateRequest(checkpoint, source, out, split, count, limit, submission, failures, live, contrasts)
-    segmenter = open_segmenter(checkpoint, place.device(device), precision)
-    with progress_display("questions/s") as progress:
-        task = progress.add_task("answering", visible=place.is_first)
-        finished = run_evaluation(
-            request,
-            segmenter,
-            place,
-            listen=lambda at: progress.update(
-                task,
-                completed=at.answered,
-                total=at.questions,
-                description=f"answering, {at.frames} frames",
-                before=at.before,
-            ),
-        )
+    views = read_views(scales, flip)
+    request = EvaluateRequest(
+        checkpoint, source, out, split, count, limit, submission, failures, live, contrasts, views=views
+    )
+    segmenter = open_segmenter(checkpoint, place.device(device), precision, fast, best)
+    with _answering(place.is_first) as listen:
+        finished = run_evaluation(request, segmenter, place, listen=listen)
     _warn_of(finished.not_understood)
     if finished.report is not None:
         say(finished.report.markdown())
         say(f"Results: {out}")
+
+
+@contextmanager
+def _answering(is_shown: bool) -> "Iterator[Listener]":
+    """What is told how far the answers are, and shows it."""
+    with progress_display("questions/s") as progress:
+        task = progress.add_task("answering", visible=is_shown)
+        yield lambda at: progress.update(
+            task,
+            completed=at.answered,
+            total=at.questions,
+            description=f"answering, {at.frames} frames",
+            before=at.before,
+        )
 
 
 def _warn_of(not_understood: Sequence[str]) -> None:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
-from locater.cli.options import AnywayOption, CheckpointOption, DeviceOption, ForceOption, PrecisionOption
+from locater.cli.options import (
+    AnywayOption,
+    BestOption,
+    CheckpointOption,
+    DeviceOption,
+    FastOption,
+    ForceOption,
+    PrecisionOption,
+)
 from locater.cli.process.stopping import TERMINATED
 from locater.cli.terminal import plain_warnings, say
 from locater.errors import LocaterError
@@ -44,7 +52,9 @@ def live(
     seconds: Annotated[float | None, typer.Option(help="Stop after so long; Ctrl-C stops at any time.", min=0)] = None,
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
     device: DeviceOption = None,
-    precision: PrecisionOption = "float32",
+    precision: PrecisionOption = "auto",
+    fast: FastOption = False,
+    best: BestOption = False,
     anyway: AnywayOption = False,
 ) -> None:
     """Segment what a camera sees, as it happens: frames that come too fast are dropped, never queued."""
@@ -52,7 +62,7 @@ def live(
 
     _check_out(out, format, force)
     opened = LiveSource(source)
-    segmenter = open_segmenter(checkpoint, device, precision)
+    segmenter = open_segmenter(checkpoint, device, precision, fast, best)
     speed = LiveSpeed()
     with plain_warnings(), ExitStack() as stack, stopped_gently(opened) as terminated:
         write = _open_sink(stack, out, format, force, opened, sentences)

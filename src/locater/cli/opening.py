@@ -9,19 +9,25 @@ if TYPE_CHECKING:
     from locater.inference.segmenter import Segmenter
 
 DEFAULT_CHECKPOINT = "default"
+DEFAULT_FORMATS = "overlay,png,rle"
 # How every command names data, and what help says of it.
 DATA = "shapes, composed:PACK, positions:PACK, or a dataset and its folder, as a2d-sentences:~/data/a2d."
 OLD_ROOT = "The folder, where it is not part of the name."
 
 
-def open_segmenter(checkpoint: str, device: str | None, precision: str) -> "Segmenter":
-    """A ready segmenter; one sentence where device, precision or checkpoint cannot be had."""
+def open_segmenter(
+    checkpoint: str, device: str | None, precision: str, fast: bool = False, best: bool = False
+) -> "Segmenter":
+    """A ready segmenter; one sentence where device, precision, checkpoint or quality cannot be had."""
     from locater.compute.device import find_device
-    from locater.compute.precision import find_precision
+    from locater.compute.precision import AUTO, find_precision
     from locater.inference.segmenter import load
 
+    if fast and best:
+        raise LocaterError("Masks are either made fast or as well as can be; choose one of --fast and --best.")
     place = find_device(device)
-    return load(checkpoint, place, find_precision(precision, place))
+    chosen = AUTO if precision == AUTO else find_precision(precision, place)
+    return load(checkpoint, place, chosen, "fast" if fast else "best" if best else "default")
 
 
 def need_web() -> None:

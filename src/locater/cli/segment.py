@@ -5,95 +5,87 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
+from locater.cli.opening import DEFAULT_CHECKPOINT, DEFAULT_FORMATS, open_segmenter
 from locater.cli.options import (
     AnywayOption,
+    BestOption,
     BoxOption,
     CheckpointOption,
     ClickOption,
     DeviceOption,
+    FastOption,
+    FlipOption,
     ForceOption,
+    FormatOption,
     LiveOption,
     MaskOption,
     PrecisionOption,
+    ScalesOption,
     SentenceOption,
     ThresholdOption,
+    VideosAndSentences,
 )
 from locater.cli.segmenting.corrections import read_corrections, sentences_for
-from locater.cli.segmenting.findings import Findings
+from locater.cli.segmenting.formats import read_formats
 from locater.cli.segmenting.videos import Job, place_results, read_words
+from locater.cli.segmenting.views import read_views
 from locater.cli.terminal import plain_warnings, progress_display, say, say_failure
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from locater.cli.terminal import ProgressDisplay, say
+    from locater.cli.terminal import ProgressDisplay
     from locater.inference.segmenter import Segmenter
-    from locater.records import Correction, FrameResult, FrameSource
+    from locater.inference.writing import Writing
+    from locater.records import FrameResult, FrameSource
+
+
+_OUT = typer.Option(help="Folder for the results, of several videos one in it for each; by default NAME.masks.")
 
 
 def segment(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar='VIDEO... "SENTENCE"...',
-            help="Videos, folders of pictures or of videos, patterns; then what to segment: "
-            '"the dog on the left" "the other dog". What exists as a file is a video, anything else a sentence.',
-        ),
-    ],
+    words: VideosAndSentences,
     sentence: SentenceOption = [],  # noqa: B006
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the results, of several videos one in it for each; by default NAME.masks."),
-    ] = None,
+    out: Annotated[Path | None, _OUT] = None,
     force: ForceOption = False,
-    format: Annotated[
-        str,
-        typer.Option(
-            help="Any of overlay, overlays, matte, alpha (videos); png, pngs, cutout, images, sheet (pictures); "
-            "rle, coco-video, yolo, cvat, labelstudio, boxes (annotations): docs/outputs.md."
-        ),
-    ] = "overlay,png,rle",
+    format: FormatOption = DEFAULT_FORMATS,
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
     device: DeviceOption = None,
-    precision: PrecisionOption = "float32",
+    precision: PrecisionOption = "auto",
+    fast: FastOption = False,
+    best: BestOption = False,
     live: LiveOption = False,
     anyway: AnywayOption = False,
     threshold: ThresholdOption = None,
     click: ClickOption = None,
     box: BoxOption = None,
     mask: MaskOption = None,
+    scales: ScalesOption = "1",
+    flip: FlipOption = False,
 ) -> None:
     """Write the masks of every sentence in every frame of each video."""
-    formats = _formats(format)
+    formats = read_formats(format)
     corrections = read_corrections(click or [], box or [], mask or [])
     asked = read_words(words, sentence, needs_sentence=not corrections)
     jobs = place_results(asked, out)
     sentences = sentences_for(asked, corrections)
+    views = read_views(scales, flip)
 
     def write(segmenter: "Segmenter", source: "FrameSource", folder: Path) -> tuple[int, list[str]]:
-        return _write_results(segmenter, source, sentences, formats, folder, live, anyway, threshold, corrections)
+        from locater.inference.writing import Writing
+
+        writing = Writing(formats, live, anyway, threshold, tuple(corrections), views)
+        return _write_results(segmenter, source, sentences, writing, folder)
 
     def open_network() -> "Segmenter":
-        segmenter = open_segmenter(checkpoint, device, precision)
+        segmenter = open_segmenter(checkpoint, device, precision, fast, best)
         # What is wrong with a sentence is wrong for every video.
         segmenter.read_words(sentences, anyway, {told.expression for told in corrections})
         return segmenter
 
     with plain_warnings():
         _segment_each(jobs, force, open_network, write)
-
-
-def _formats(text: str) -> list[str]:
-    """The formats named, all of them known."""
-    from locater.video.writer import check_formats
-
-    formats = [name.strip() for name in text.split(",") if name.strip()]
-    check_formats(formats)
-    if not formats:
-        raise LocaterError("No output format is left to write; name one with --format, for example overlay.")
-    return formats
 
 
 def _segment_each(
@@ -161,11 +153,12 @@ def demo(
 ) -> None:
     """Segment a short clip by some sentences, and say how right the masks are."""
     from locater.inference.demo import clip_for
+    from locater.inference.writing import Writing
     from locater.io.results_folder import check_results_folder, results_folder
     from locater.video.reader import open_source
 
     check_results_folder(out, force=force)
-    segmenter = open_segmenter(checkpoint, None, "float32")
+    segmenter = open_segmenter(checkpoint, None, "auto")
     with plain_warnings(), results_folder(out, "locater demo", force=force) as partial:
         clip = clip_for(checkpoint, partial / "clip.mp4")
         overlaps: list[list[float]] = []
@@ -173,10 +166,9 @@ def demo(
             segmenter,
             open_source(clip.path),
             clip.expressions,
-            ["overlay", "png", "rle", "sheet"],
+            # A clip that comes with its sentences shows what a checkpoint makes of them.
+            Writing(("overlay", "png", "rle", "sheet"), anyway=True),
             partial,
-            live=False,
-            anyway=True,  # a clip that comes with its sentences shows what a checkpoint makes of them
             on_result=lambda result: overlaps.append(clip.overlaps(result)),
         )
     for place, question in enumerate(clip.questions):
@@ -190,39 +182,26 @@ def _write_results(
     segmenter: "Segmenter",
     source: "FrameSource",
     expressions: "Sequence[str]",
-    formats: list[str],
+    writing: "Writing",
     folder: Path,
-    live: bool,
-    anyway: bool,
-    threshold: float | None = None,
-    corrections: "Sequence[Correction]" = (),
     on_result: "Callable[[FrameResult], None] | None" = None,
 ) -> tuple[int, list[str]]:
     """The number of frames segmented and written, with progress on the terminal, and what was found."""
-    from locater.video.writer import open_writers
+    from locater.inference.writing import write_results
 
-    names = [text or f"clicked {place}" for place, text in enumerate(expressions, start=1)]
-    findings = Findings(names)
-    with progress_display("frames/s") as progress, open_writers(formats, folder, source.info, names) as writers:
-        counts = _FrameCounts(progress, source, segmenter.model.config.memory.interval, live)
-        results = segmenter.segment(
-            source,
-            expressions,
-            soft="png" in formats and len(expressions) > 1,
-            mode="live" if live else "file",
-            anyway=anyway,
-            threshold=threshold,
-            on_global_frame=counts.looked_at,
-            corrections=corrections,
-        )
-        for result in results:
-            writers.write(result)
-            findings.take(result)
+    with progress_display("frames/s") as progress:
+        counts = _FrameCounts(progress, source, segmenter.model.config.memory.interval, writing.live)
+
+        def done(result: "FrameResult") -> None:
             if on_result is not None:
                 on_result(result)
             counts.segmented()
+
+        findings = write_results(
+            segmenter, source, expressions, writing, folder, on_global_frame=counts.looked_at, on_result=done
+        )
         frames = counts.finished()
-    return frames, list(findings.sentences())
+    return frames, findings
 
 
 class _FrameCounts:

@@ -6,19 +6,20 @@ from typing import Annotated
 import typer
 
 from locater.cli.opening import DATA, DEFAULT_CHECKPOINT
-from locater.cli.options import CheckpointArgument, CheckpointOption
+from locater.cli.options import CheckpointArgument, CheckpointOption, read_weights
 from locater.cli.terminal import progress_display, say
+from locater.errors import LocaterError
+
+LARGEST_WEIGHT = 1e6  # as in a recipe's training.data
+_TRAINED_ON = "What to train on: shapes, composed:PACK, or a dataset and its folder; several are mixed."
+_WEIGHTS = "Of several --data, how often each is drawn, as 3,1; equally often by default."
 
 
 def train(
     preset: Annotated[str, typer.Argument(help="A preset's name, as `locater presets` lists them, or a recipe.yaml.")],
-    data: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME[:ROOT]", help="What to train on: shapes, composed:PACK, or a dataset and its folder."
-        ),
-    ],
+    data: Annotated[list[str], typer.Option(metavar="NAME[:ROOT]", help=_TRAINED_ON)],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
+    weights: Annotated[str | None, typer.Option(help=_WEIGHTS)] = None,
     changes: Annotated[
         list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")
     ] = [],  # noqa: B006
@@ -33,11 +34,12 @@ def train(
     """Train a preset or a recipe, all of its stages; start it under `accelerate launch` or `torchrun` for many GPUs."""
     from locater.training.command import train_preset
 
+    mixture = _mixture(data, weights)
     with progress_display("steps/s") as progress:
         task = progress.add_task("training", total=None)
         scores = train_preset(
             preset,
-            data,
+            mixture,
             out,
             changes,
             start=start,
@@ -53,9 +55,30 @@ def train(
                 before=at.first_step,
             ),
         )
-    for kind, score in scores.items():
-        say(f"{kind:<14}{score:.3f}")
-    say(f"Checkpoint: {out / 'checkpoint'}")
+    _tell(scores, out)
+
+
+def _tell(scores: dict[str, float], out: Path) -> None:
+    """Print what came of a training; of several processes the first alone."""
+    from locater.evaluation.run.processes import place_among_processes
+
+    if place_among_processes().is_first:
+        for kind, score in scores.items():
+            say(f"{kind:<14}{score:.3f}")
+        say(f"Checkpoint: {out / 'checkpoint'}")
+
+
+def _mixture(data: list[str], weights: str | None) -> str | dict[str, float]:
+    """What is trained on: one source's name, or every one's weight."""
+    doubled = next((each for each in data if data.count(each) > 1), None)
+    if doubled is not None:
+        raise LocaterError(f"--data {doubled} is given twice; give it once, and a larger number of --weights.")
+    numbers = [1.0] * len(data) if weights is None else read_weights(weights)
+    if len(numbers) != len(data):
+        raise LocaterError(f"--weights has {len(numbers)} numbers for {len(data)} --data; give one for each.")
+    if not all(0 < number <= LARGEST_WEIGHT for number in numbers):
+        raise LocaterError(f"--weights are numbers above 0, at most {LARGEST_WEIGHT:g}; leave out what is not wanted.")
+    return data[0] if len(data) == 1 else dict(zip(data, numbers, strict=True))
 
 
 def finetune(

@@ -11,7 +11,12 @@ def upsample(maps: Tensor, size: tuple[int, int]) -> Tensor:
     Its backward pass is two matrix products too, where the library's adds up by atomics: slow on a GPU, and in an
     order that changes from run to run.
     """
-    return _weights(maps, maps.shape[-2], size[0]).T @ maps @ _weights(maps, maps.shape[-1], size[1])
+    return upsample_rows(maps, size[0]) @ _weights(maps, maps.shape[-1], size[1])
+
+
+def upsample_rows(maps: Tensor, rows: int) -> Tensor:
+    """Maps (..., h, w) with `rows` rows, likewise."""
+    return _weights(maps, maps.shape[-2], rows).T @ maps
 
 
 def _weights(maps: Tensor, inputs: int, outputs: int) -> Tensor:

@@ -51,6 +51,8 @@ def export(model: Locater, folder: Path, to: str = "onnx", *, force: bool = Fals
     """
     if to not in FORMATS:
         raise LocaterError(f"There is no export to '{to}'; choose {', '.join(FORMATS)}.")
+    if model.config.design == "authors":
+        raise LocaterError("The authors' network is not exported; it runs with PyTorch alone.")
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise LocaterError(f"Exporting needs {', '.join(missing)}; run: pip install 'locater[export]'.")
@@ -108,7 +110,7 @@ def _write(model: Locater, folder: Path) -> None:
 
 
 def write_graph(graph: Graph, examples: dict[str, Tensor], path: Path) -> None:
-    """Write one graph, whose numbers of expressions (B) and of frames (T) stay free."""
+    """Write one graph, whose numbers of expressions (B) and of frames (T) stay free; a window of frames is whole."""
     graph.eval()
     shapes: tuple[Any, ...] = tuple(_free_axes(graph, name) for name in graph.inputs)
     is_variadic = graph.name in ("fuse", "step")
@@ -118,8 +120,8 @@ def write_graph(graph: Graph, examples: dict[str, Tensor], path: Path) -> None:
                 graph,
                 tuple(examples[name] for name in graph.inputs),
                 dynamic_shapes=(shapes,) if is_variadic else shapes,
-                # Encoders ask for len(tensor), which only the strict tracer keeps free.
-                strict=graph.name == "visual",
+                # Encoders ask for len(tensor), which only the strict tracer, a slower one, keeps free.
+                strict=graph.name == "visual" and graph.model.visual.window == 1,
             )
             written = torch.onnx.export(
                 program,
@@ -152,12 +154,15 @@ def _stable_sort(self: Any, stable: bool = True, dim: int = -1, descending: bool
 def _free_axes(graph: Graph, name: str) -> dict[int, Dim]:
     if graph.name == "text" or name == "frame" or name.startswith("early_"):
         return {}  # one sentence a call: gathering along words fixes the number of sentences when traced
+    if name == "frames" and graph.model.visual.window > 1:
+        return {}  # a ragged window would be another graph; whoever runs it repeats the last frame
     return {0: Dim("T") if name in ("frames", "patches", "patch_meanings", "times") else Dim("B")}
 
 
 def _examples(model: Locater) -> dict[str, Tensor]:
-    """A tensor for every name; B is 2 and T is 3, as a tracer takes equal sizes for the same and 1 for fixed."""
-    config, batch, frames = model.config, 2, 3
+    """A tensor for every name; B is 2 and T 3 or a window: a tracer takes equal sizes for the same, and 1 for fixed."""
+    config, batch, window = model.config, 2, model.visual.window
+    frames = 3 if window == 1 else window
     tokens = _tokens(model, 1)
     words = model.text(tokens)
     pixels = torch.rand(frames, 3, config.image_size, config.image_size)
@@ -212,7 +217,11 @@ class _Case:
 
 def largest_difference(model: Locater, exported: ExportedModel) -> float:
     """The largest difference of any logit, over frames in uneven chunks and over two sentences, then one."""
-    cases = (_case(model, 5, sentences=2, chunk=3, interval=2), _case(model, 2, sentences=1, chunk=1, interval=2))
+    further = model.visual.window - 1  # so that there is a whole window and a ragged one
+    cases = (
+        _case(model, 5 + further, sentences=2, chunk=3, interval=2),
+        _case(model, 2, sentences=1, chunk=1, interval=2),
+    )
     differences = [
         float(np.abs(ours.numpy() - theirs).max())
         for case in cases
@@ -244,8 +253,10 @@ def _torch_logits(model: Locater, case: _Case) -> Iterator[Tensor]:
     words = model.text(case.tokens)
     state = model.initial_state(words)
     frames, times = case.frames[None], case.times[None]
+    window = model.visual.window
     for t in case.sampled:
-        clip = model.fuse(model.visual(frames[:, [t]]), times[:, [t]], words)
+        seen = slice(t - t % window, t - t % window + window)
+        clip = model.fuse(model.visual(frames[:, seen]), times[:, seen], words).frame(t % window)
         state = model.write_global(clip.positioned, state)
     for first in range(0, frames.shape[1], case.chunk):
         some = slice(first, first + case.chunk)

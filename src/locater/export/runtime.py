@@ -55,8 +55,17 @@ class ExportedModel:
 
     def encode(self, frames: Array, times: Array, words: Mapping[str, Array]) -> dict[str, Array]:
         """A chunk (T, 3, S, S) fused with the words: frame t of it is `frame_of(chunk, t)`."""
-        seen = self.run("visual", {"frames": frames})
+        seen = self._see(frames)
         return {"frames": frames, **seen, **self.run("fuse", {**seen, **words, "times": times})}
+
+    def _see(self, frames: Array) -> dict[str, Array]:
+        """What the visual encoder makes of frames; one of windows takes whole ones, the last frame repeated."""
+        window = self.settings["window"]
+        if window == 1:
+            return self.run("visual", {"frames": frames})
+        filled = frames[np.minimum(np.arange(-(-len(frames) // window) * window), len(frames) - 1)]
+        parts = [self.run("visual", {"frames": part}) for part in filled.reshape(-1, window, *frames.shape[1:])]
+        return {name: np.concatenate([part[name] for part in parts])[: len(frames)] for name in parts[0]}
 
     def write_global(self, frame: Mapping[str, Array], state: Mapping[str, Array]) -> dict[str, Array]:
         """The state with one frame written into its global memory; unchanged where there is none."""
@@ -80,9 +89,11 @@ class ExportedModel:
     ) -> Iterator[Array]:
         """Each frame's logits (B, h, w), after the `sampled` frames are written into the global memory."""
         state = self.initial_state(len(words["words"]))
+        window = self.settings["window"]
         for t in sampled:
-            encoded = self.encode(frames[[t]], times[[t]], words)
-            state = self.write_global(frame_of(encoded, 0), state)
+            seen = slice(t - t % window, t - t % window + window)  # an encoder of windows sees the frames around it
+            encoded = self.encode(frames[seen], times[seen], words)
+            state = self.write_global(frame_of(encoded, t % window), state)
         for first in range(0, len(frames), chunk):
             some = slice(first, first + chunk)
             encoded = self.encode(frames[some], times[some], words)

@@ -1,14 +1,17 @@
 """A network over chunks of frames, as one function of tensors alone, so that a GPU can replay it as a CUDA graph."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from locater.compute.cuda_graph import Replays, captured_in_shared_pool
+from locater.inference.effort import Effort
 from locater.model.locater import Locater
-from locater.records import Tokens, VideoState, Words
+from locater.records import Frame, Tokens, VideoState, VisualFeatures, Words
+from locater.video.transforms import frame_times, frames_to_tensor
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,7 @@ class Plan:
     samples: tuple[int, ...] = ()  # those of its frames that are written into the global memory
     is_live: bool = False  # each of them just before it is segmented; else all of them before the first
     is_segmented: bool = True  # False: the global memory alone is written
+    is_refined: bool = True  # False: the masks are wanted as they are before a refiner, where there is one
     first: int = 0  # frames before it were segmented earlier, before an interruption
 
     def spans(self, frames: int) -> list[tuple[int, int]]:
@@ -38,11 +42,19 @@ class ChunkMasks:
 class Chunks:
     """One network's way with chunks; with `is_replayed`, on a GPU, those of full length are replayed as CUDA graphs."""
 
-    def __init__(self, model: Locater, is_replayed: bool) -> None:
+    def __init__(self, model: Locater, is_replayed: bool, effort: Effort = Effort()) -> None:  # noqa: B008
         self.model = model
+        self.effort = effort
         self.device = model.memory.local_start.device
         self.dtype = model.memory.local_start.dtype
         self._replays = Replays(self._computed, captured_in_shared_pool()) if is_replayed else None
+
+    def input(self, some: Sequence[Frame], duration: float | None, scale: float = 1.0) -> tuple[Tensor, Tensor]:
+        """A chunk of frames (1, T, 3, S, S'), `scale` times as large as usual, and their times (1, T, 2)."""
+        size = self.model.config.input_size(*some[0].pixels.shape[:2], scale * self.effort.scale)
+        frames = frames_to_tensor([frame.pixels for frame in some], size, self.device)
+        times = frame_times(some, duration)
+        return frames.unsqueeze(0), times.unsqueeze(0).to(self.device, non_blocking=True)
 
     def read(self, tokens: Tokens) -> Words:
         """The encoded sentences, in the precision that computes."""
@@ -78,6 +90,16 @@ class Chunks:
                 states.append(state)
         return ChunkMasks(logits, attention, states)
 
+    def refined(self, frames: Tensor, logits: Tensor) -> Tensor:
+        """A chunk's masks (E, T, h, w) along the edges of its frames (1, T, 3, S, S'), with the effort asked for."""
+        return self.model.refined(frames, logits, self.effort.refined_cells)
+
+    def _seen(self, frames: Tensor) -> VisualFeatures:
+        if not self.effort.is_by_frame or self.model.visual.window > 1:
+            seen: VisualFeatures = self.model.visual(frames)
+            return seen
+        return VisualFeatures.joined([self.model.visual(frame) for frame in frames.split(1, dim=1)])
+
     def _run(
         self, plan: Plan, frames: Tensor, times: Tensor, words: Words, state: VideoState, is_full: bool
     ) -> tuple[Tensor, ...]:
@@ -109,7 +131,7 @@ class Chunks:
         evidence = rest.pop() if self.model.presence is not None else None
         words = Words(features, is_padding, is_padding, (), (), may_be_padded, *rest)
         state = VideoState(global_cells, local_cells, 0, True, (), evidence)
-        clip = self.model.fuse(self.model.visual(frames), times, words, with_word_attention=plan.is_segmented)
+        clip = self.model.fuse(self._seen(frames), times, words, with_word_attention=plan.is_segmented)
         if plan.samples and not plan.is_live:
             # Stacked rather than indexed: a list of places would be copied to the GPU, which no graph can hold.
             state = self.model.write_global(torch.stack([clip.positioned[:, t] for t in plan.samples], dim=1), state)
@@ -129,7 +151,7 @@ class Chunks:
                 evidence_by_frame += [each.evidence for each in states if each.evidence is not None]
         logits = torch.stack([self.model.answer(prediction) for prediction in predictions], dim=1)
         return (
-            self.model.refined(frames[:, plan.first :], logits),
+            self.refined(frames[:, plan.first :], logits) if plan.is_refined else logits,
             self.model.deciding_words(clip.part(plan.first, frames.shape[1]), predictions),
             *globals_by_span,
             *locals_by_frame,

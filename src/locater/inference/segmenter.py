@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Self
@@ -12,22 +12,34 @@ from PIL import Image
 from torch import Tensor
 
 from locater.compute.device import find_device
-from locater.compute.precision import Precision, dtype_of, find_precision
+from locater.compute.precision import AUTO, Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
+from locater.inference.averaged_views import PLAIN, AveragedViews, check_cells, check_state
 from locater.inference.chunks import Chunks, Plan
 from locater.inference.corrected_video import CorrectedVideo
 from locater.inference.correction_checks import checked_corrections
+from locater.inference.effort import Quality, effort_of
 from locater.inference.judging import Judge
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
 from locater.model.second_look import SecondLook
-from locater.records import Correction, Frame, FrameResult, FrameSource, Pixels, VideoState, Words
+from locater.records import (
+    Correction,
+    Frame,
+    FrameResult,
+    FrameSource,
+    Pixels,
+    Tokens,
+    VideoState,
+    Views,
+    Words,
+)
+from locater.text.mirror import mirror_sentence
 from locater.text.words import check_lengths
 from locater.video.reader import open_source
 from locater.video.track import MaskTrack
-from locater.video.transforms import frame_times, frames_to_tensor
 
 Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
 Mode = Literal["auto", "file", "live"]
@@ -39,6 +51,14 @@ CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
 
 class NotUnderstoodWarning(UserWarning):
     """Part of a sentence was cut or is unknown to the network."""
+
+
+@dataclass(frozen=True)
+class _PassOne:
+    """Who hears how far pass one is."""
+
+    on_frame: Callable[[int], None] | None
+    on_state: Callable[[VideoState], None] | None
 
 
 class Segmenter:
@@ -53,22 +73,35 @@ class Segmenter:
         self,
         model: Locater,
         device: str | torch.device | None = None,
-        precision: Precision = "float32",
+        precision: Precision | Literal["auto"] = "float32",
         second_look: SecondLook | None = None,
+        quality: Quality = "best",
     ) -> None:
         self.device = find_device(None if device is None else str(device))
-        self.precision = find_precision(precision, self.device)
+        self.quality = quality
+        effort = effort_of(quality, self.device)
+        is_exact = precision == AUTO and quality == "best"
+        self.precision = find_precision("float32" if is_exact else precision, self.device)
         self.model = model.to(self.device).eval()
         self.second_look = second_look
-        self.chunks = Chunks(cast_model(self.model, dtype_of(self.precision)), is_replayed=self.device.type == "cuda")
+        cast = cast_model(self.model, dtype_of(self.precision))
+        self.chunks = Chunks(cast, self.device.type == "cuda", effort)
 
     @classmethod
     def from_pretrained(
-        cls, name_or_path: str | Path, device: str | torch.device | None = None, precision: Precision = "float32"
+        cls,
+        name_or_path: str | Path,
+        device: str | torch.device | None = None,
+        precision: Precision | Literal["auto"] = AUTO,
+        quality: Quality = "default",
     ) -> Self:
-        """A segmenter around a checkpoint: a folder, a shipped name, or a hub name."""
+        """A segmenter around a checkpoint: a folder, a shipped name, or a hub name.
+
+        `precision` `auto` is what the device computes soonest, and float32 for the quality `best` (docs/benchmarks.md).
+        """
         folder = checkpoint.find_checkpoint(name_or_path)
-        return cls(checkpoint.from_pretrained(folder), device, precision, checkpoint.load_second_look(folder))
+        second_look = checkpoint.load_second_look(folder)
+        return cls(checkpoint.from_pretrained(folder), device, precision, second_look, quality)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the network, and its second look, as a checkpoint folder."""
@@ -87,7 +120,9 @@ class Segmenter:
         anyway: bool = False,
         state: VideoState | None = None,
         on_global_frame: Callable[[int], None] | None = None,
+        on_global_state: Callable[[VideoState], None] | None = None,
         corrections: Sequence[Correction] = (),
+        views: Views = PLAIN,
     ) -> Iterator[FrameResult]:
         """Each frame's masks at the source's own size, as soon as its chunk is done.
 
@@ -98,24 +133,26 @@ class Segmenter:
         left of it may mean something else. `state`, from an earlier result, continues an interrupted video: a file is
         given whole again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit
         for bit (up to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which
-        frame pass one has reached. `corrections` put masks right, in the order in which they were made: the frames
-        around a corrected one follow it, in `live` mode only those after it. An expression that has one may be "".
+        frame pass one has reached, and `on_global_state` the state to resume that pass from. `corrections` put masks
+        right, in the order in which they were made: the frames around a corrected one follow it, in `live` mode only
+        those after it. An expression that has one may be "".
+        `views` are the sizes, and mirror images, in which all of it is done, one after the other, and averaged; chunks
+        are cut shorter for large ones.
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = _is_live(frames, mode, state)
-        if state is not None and state.expressions != texts:
-            raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-        if state is not None:
-            self._check_state(state)
+        check_state(state, texts, views, is_corrected=bool(corrections))
+        check_cells(state, self.model.config)
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
         is_followed = state is not None and state.followed is not None
         corrected = range(len(texts)) if is_followed else {each.expression for each in told}
-        words = self.read_words(texts, anyway, corrected)
+        network = self._network(self.read_words(texts, anyway, corrected), views)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
-        chunk = self._whole_windows(default if chunk_frames is None else chunk_frames)
-        judge = self._judge(threshold)
-        results = self._results(frames, words, state, chunk, is_live, soft, on_global_frame, told)
+        chunk = self._whole_windows(views.chunk_frames(default if chunk_frames is None else chunk_frames))
+        judge = self.judge(threshold)
+        heard = _PassOne(on_global_frame, on_global_state)
+        results = self._results(frames, network, state, chunk, is_live, soft, heard, told)
         if judge is None:
             return results
         return judge.over(results, None if state is None else state.looks, unjudged=frozenset(corrected))
@@ -131,6 +168,7 @@ class Segmenter:
         frames_per_second: float | None = None,
         anyway: bool = False,
         corrections: Sequence[Correction] = (),
+        views: Views = PLAIN,
     ) -> MaskTrack:
         """All masks of a video, held as run lengths."""
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
@@ -144,6 +182,7 @@ class Segmenter:
             chunk_frames=chunk_frames,
             anyway=anyway,
             corrections=corrections,
+            views=views,
         ):
             track = track or MaskTrack(texts, result.masks.shape[1], result.masks.shape[2], frames.info)
             track.append(result)
@@ -151,15 +190,8 @@ class Segmenter:
             raise LocaterError("The source holds no frames; give a video with at least one.")
         return track
 
-    def _check_state(self, state: VideoState) -> None:
-        """Nothing, for a state that this network can go on from."""
-        config = self.model.config
-        here = (config.global_cells, config.width), (config.local_cells, config.width)
-        if (tuple(state.global_cells.shape[1:]), tuple(state.local_cells.shape[1:])) != here:
-            raise LocaterError("The saved state belongs to another checkpoint; go on with the one that made it.")
-
-    def _judge(self, threshold: float | None) -> Judge | None:
-        """What scores the results; None where the checkpoint has no second look."""
+    def judge(self, threshold: float | None) -> Judge | None:
+        """What scores the results; None where the checkpoint has no second look, which then refuses a threshold."""
         if threshold is not None and not 0 <= threshold <= 1:
             raise LocaterError(f"The threshold is {threshold}; it must lie between 0 and 1.")
         if self.second_look is None:
@@ -186,15 +218,26 @@ class Segmenter:
         for notice in tokens.notices:
             if not notice.startswith(f"'{_ANY_WORD}'"):
                 warnings.warn(notice, NotUnderstoodWarning, stacklevel=3)
-        with torch.inference_mode():
-            words = self.chunks.read(tokens)
-        # What tells words from sub-words is asked of every result, and never by the GPU.
-        words = replace(words, word_of_token=words.word_of_token.cpu())
+        words = self._encoded(tokens)
         if not any(is_silent):
             return words
         owners = words.word_of_token.masked_fill(torch.tensor(is_silent)[:, None], -1)
         kept = tuple(() if silent else each for each, silent in zip(words.words, is_silent, strict=True))
         return replace(words, expressions=texts, words=kept, word_of_token=owners)
+
+    def _encoded(self, tokens: Tokens) -> Words:
+        with torch.inference_mode():
+            words = self.chunks.read(tokens)
+        # What tells words from sub-words is asked of every result, and never by the GPU.
+        return replace(words, word_of_token=words.word_of_token.cpu())
+
+    def _network(self, words: Words, views: Views) -> AveragedViews:
+        """The network for sentences that were read, in these views of a video."""
+        mirrored = tuple(mirror_sentence(text) for text in words.expressions) if views.flip else words.expressions
+        if mirrored == words.expressions:
+            return AveragedViews(self.chunks, views, words, words)
+        tokens = self.model.text.trimmed(self.model.text.tokenize(mirrored)).to(self.device)
+        return AveragedViews(self.chunks, views, words, self._encoded(tokens))
 
     def _whole_windows(self, chunk_frames: int) -> int:
         """The chunk rounded up to whole windows of the encoder, so that windows never depend on the chunk size."""
@@ -206,75 +249,78 @@ class Segmenter:
     def _results(
         self,
         source: FrameSource,
-        words: Words,
+        network: AveragedViews,
         state: VideoState | None,
         chunk: int,
         is_live: bool,
         soft: bool,
-        on_global_frame: Callable[[int], None] | None,
+        heard: "_PassOne",
         corrections: tuple[Correction, ...],
     ) -> Iterator[FrameResult]:
         whole: list[Frame] = []
         is_corrected = bool(corrections) or (state is not None and state.followed is not None)
         if state is None:
-            state = self._start(words)
+            state = replace(network.initial_state(), global_index=None if is_live else 0)
             if not is_live and not is_corrected:
                 whole = _whole_video(source, chunk)
-            if not is_live and not whole:
-                state = self._write_global_memory(source, words, state, chunk, on_global_frame)
+        if state.global_index is not None and not whole:
+            state = self._write_global_memory(source, network, self._ready(state), chunk, heard)
         if is_corrected:
-            video = CorrectedVideo(self.chunks, self._input, words, corrections, chunk)
+            video = CorrectedVideo(self.chunks, self.chunks.input, network.words, corrections, chunk)
             yield from video.results(source, self._ready(state), soft, self._samples)
         elif whole:
             is_full = len(whole) == chunk
-            yield from self._segment_whole(whole, is_full, source.info.duration, words, state, soft, on_global_frame)
+            yield from self._segment_whole(whole, is_full, source.info.duration, network, state, soft, heard)
         else:
-            yield from self._segment_chunks(source, words, self._ready(state), chunk, soft)
+            yield from self._segment_chunks(source, network, self._ready(state), chunk, soft)
 
     def _segment_whole(
         self,
         whole: list[Frame],
         is_full: bool,
         duration: float | None,
-        words: Words,
+        network: AveragedViews,
         state: VideoState,
         soft: bool,
-        on_frame: Callable[[int], None] | None,
+        heard: "_PassOne",
     ) -> Iterator[FrameResult]:
         """Both passes in one, where a chunk holds the video: each frame is encoded once, for both memories."""
         plan = Plan(self._samples(whole, state))
-        state = replace(state, is_global_complete=True)
-        if on_frame is not None:  # all is read; the rest of the time goes into the masks
-            on_frame(whole[-1].index)
+        state = replace(state, is_global_complete=True, global_index=None)
+        if heard.on_frame is not None:  # all is read; the rest of the time goes into the masks
+            heard.on_frame(whole[-1].index)
         with torch.inference_mode():
-            found = self.chunks.segment(*self._input(whole, duration), words, state, plan, is_full)
-            pending = AsyncResults.of(whole, found, words, soft)
+            found = network.segment(whole, duration, state, plan, is_full)
+            pending = AsyncResults.of(whole, found, network.words, soft)
         yield from pending.results()
 
     def _write_global_memory(
         self,
         source: FrameSource,
-        words: Words,
+        network: AveragedViews,
         state: VideoState,
         chunk: int,
-        on_frame: Callable[[int], None] | None,
+        heard: "_PassOne",
     ) -> VideoState:
         """Pass one: every n-th frame of the whole video into the global memory, then fixed (section 3.2.2)."""
         is_windowed = self.model.visual.window > 1  # such an encoder must see every frame, also between the samples
         every = 1 if is_windowed else self.model.config.memory.interval
-        frames = source.frames(every=every) if state.global_cells.shape[1] else iter(())
+        frames = source.frames(state.global_index or 0, every) if state.global_cells.shape[1] else iter(())
         while some := list(islice(frames, chunk)):
             samples = self._samples(some, state)
             if samples:
                 with torch.inference_mode():
-                    given = self._input(some, source.info.duration)
-                    state = self.chunks.write_global(*given, words, state, samples, is_full=len(some) == chunk)
-            if on_frame is not None:
-                on_frame(some[-1].index)
-        return replace(state, is_global_complete=True)
+                    is_full = len(some) == chunk
+                    state = network.write_global(some, source.info.duration, state, samples, is_full)
+            state = replace(state, global_index=some[-1].index + every)
+            if heard.on_frame is not None:
+                heard.on_frame(some[-1].index)
+            if heard.on_state is not None:
+                heard.on_state(state)
+        return replace(state, is_global_complete=True, global_index=None)
 
     def _segment_chunks(
-        self, source: FrameSource, words: Words, state: VideoState, chunk: int, soft: bool
+        self, source: FrameSource, network: AveragedViews, state: VideoState, chunk: int, soft: bool
     ) -> Iterator[FrameResult]:
         """Pass two, or the only pass of `live`."""
         is_live = not state.is_global_complete
@@ -292,8 +338,8 @@ class Segmenter:
             plan = Plan(self._samples(some, state) if is_live else (), is_live, first=done)
             with torch.inference_mode():
                 is_full = len(some) == chunk and not done
-                found = self.chunks.segment(*self._input(some, duration), words, state, plan, is_full)
-                pending = AsyncResults.of(some[done:], found, words, soft)
+                found = network.segment(some, duration, state, plan, is_full)
+                pending = AsyncResults.of(some[done:], found, network.words, soft)
             state = found.states[-1]
             if not is_ahead:
                 yield from pending.results()
@@ -308,10 +354,6 @@ class Segmenter:
         """A GPU segments the next chunk while this one's results are used; what is live must not wait for frames."""
         return self.device.type == "cuda" and not is_live
 
-    def _start(self, words: Words) -> VideoState:
-        with torch.inference_mode():
-            return self.chunks.model.initial_state(words)
-
     def _ready(self, state: VideoState) -> VideoState:
         """A state from anywhere, on the device and in the precision that computes."""
         dtype = self.chunks.dtype
@@ -324,26 +366,22 @@ class Segmenter:
             return ()
         return tuple(t for t, frame in enumerate(some) if frame.index % self.model.config.memory.interval == 0)
 
-    def _input(self, some: list[Frame], duration: float | None) -> tuple[Tensor, Tensor]:
-        """A chunk of frames (1, T, 3, S, S') and their times (1, T, 2), on the device."""
-        size = self.model.config.input_size(*some[0].pixels.shape[:2])
-        frames = frames_to_tensor([frame.pixels for frame in some], size, self.device)
-        times = frame_times(some, duration)
-        return frames.unsqueeze(0), times.unsqueeze(0).to(self.device, non_blocking=True)
-
 
 def load(
-    name_or_path: str | Path, device: str | torch.device | None = None, precision: Precision = "float32"
+    name_or_path: str | Path,
+    device: str | torch.device | None = None,
+    precision: Precision | Literal["auto"] = AUTO,
+    quality: Quality = "default",
 ) -> Segmenter:
     """A ready segmenter: `locater.load("default").track("clip.mp4", "the dog on the left")`."""
-    return Segmenter.from_pretrained(name_or_path, device, precision)
+    return Segmenter.from_pretrained(name_or_path, device, precision, quality)
 
 
 def _is_live(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:
     if mode == "file" and not frames.is_repeatable:
         raise LocaterError("A stream cannot be read twice; use mode='live', or give a file or a list of frames.")
     if state is not None:
-        return not state.is_global_complete
+        return not state.is_global_complete and state.global_index is None
     return mode == "live" or not frames.is_repeatable
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from locater.errors import LocaterError
-from locater.io.exchange import NEW, put_in_place, sync_all, sync_file
+from locater.io.exchange import NEW, put_in_place, sync_all, sync_file, sync_folder
 from locater.io.scratch import scratch_beside
 
 
@@ -22,6 +22,7 @@ def atomic_path(target: Path) -> Iterator[Path]:
         yield partial
         sync_file(partial)
         partial.replace(target)
+        sync_folder(target.parent)
 
 
 @contextmanager

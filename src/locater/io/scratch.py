@@ -46,7 +46,7 @@ def scratch_beside(target: Path) -> Iterator[Path]:
             (folder / NEW).mkdir()
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            _delete(folder)
             _open.discard(folder)
             if lock is not None:
                 os.close(lock)
@@ -75,9 +75,21 @@ def _remove(abandoned: Path) -> None:
         return
     try:
         finish_move(abandoned)
-        shutil.rmtree(abandoned, ignore_errors=True)
+        _delete(abandoned)
     finally:
         os.close(lock)
+
+
+def _delete(folder: Path) -> None:
+    """Remove a scratch folder, its lock last: one that a kill left without a lock but not empty would stay for good."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry.name != _LOCK:
+                with suppress(OSError):
+                    Path(entry).unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _locked_folder(target: Path) -> tuple[Path, int | None]:

@@ -12,19 +12,21 @@ from locater.config import (
     JoinedConfig,
     LSTMConfig,
     ModelConfig,
-    TinyViTConfig,
     VectorsConfig,
     VisualConfig,
     ViTConfig,
 )
+from locater.encoder_settings import I3DConfig, TinyViTConfig, VideoSwinConfig, WordPiecesConfig
 from locater.errors import LocaterError
+from locater.model.authors.memory import AuthorsMemory
+from locater.model.authors.network import AuthorsDecoder, AuthorsFusion, AuthorsHeads, AuthorsLocater, AuthorsViT
+from locater.model.authors.text import WordPieceLSTM
 from locater.model.decoder import FineUpsampler, PatchReadout, QueryEmbedding, ReferringDecoder
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
 from locater.model.locater import Locater
 from locater.model.memory import LocalGlobalMemory
 from locater.model.presence import PresenceHead
 from locater.model.recognition import Recognition
-from locater.model.sizes import least_numbers
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder, TextEncoder
 from locater.model.transformer import EncoderBlock
 from locater.model.visual.early_stem import EarlyStem
@@ -35,6 +37,8 @@ from locater.model.visual.pretrained import load_pretrained
 from locater.model.visual.recogniser import class_names
 from locater.model.visual.refiner import Refiner
 from locater.model.visual.tiny_vit import TinyViT
+from locater.model.visual.video.i3d import I3D
+from locater.model.visual.video.swin import VideoSwin
 from locater.model.visual.vit import VisionTransformer
 from locater.model.word_embedding import LearnedEmbedding, PretrainedEmbedding
 from locater.text.table import WordTable, pack_words
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
 
 
 _MOST_NUMBERS = 2 * 10**10
+_OF_A_BLOCK = 12  # times its width squared: attention has 4, the MLP 8
 
 
 def build(config: ModelConfig, seed: int | None = None) -> Locater:
@@ -75,6 +80,8 @@ def build(config: ModelConfig, seed: int | None = None) -> Locater:
 
 def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrainedTokenizerBase] | None") -> Locater:
     """The network of `config` with random weights, around a given Hugging Face encoder where it has one."""
+    if config.design == "authors":
+        return _authors(config)
     visual = _visual(config.visual, config)
     modules = config.fusion.modules
     is_fused = config.fusion.kind == "transformer"
@@ -113,6 +120,27 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
         motion_targets=nn.Linear(config.width, config.memory.motion_targets) if config.memory.motion_targets else None,
         refiner=Refiner(config.refiner.enlarged) if config.refiner is not None else None,
         presence=PresenceHead(config.width) if config.decoder.presence else None,
+    )
+
+
+def _authors(config: ModelConfig) -> AuthorsLocater:
+    """The network of the authors' released code."""
+    assert isinstance(config.visual, ViTConfig) and isinstance(config.text, WordPiecesConfig)
+    visual, text, width = config.visual, config.text, config.width
+    return AuthorsLocater(
+        config=config,
+        visual=AuthorsViT(
+            image_size=config.image_size,
+            patch_size=visual.patch_size,
+            depth=visual.depth,
+            heads=visual.heads,
+            width=width,
+        ),
+        text=WordPieceLSTM(text.vocabulary, text.embeddings, text.embedding_width, text.layers, width, text.max_words),
+        fusion=AuthorsFusion(width, config.fusion.modules, config.fusion.heads),
+        auxiliary=AuthorsHeads(width, config.fusion.modules),
+        memory=AuthorsMemory(width, config.global_cells, config.local_cells),
+        decoder=AuthorsDecoder(width, visual.patch_size),
     )
 
 
@@ -167,6 +195,10 @@ def _visual(settings: VisualConfig, config: ModelConfig) -> VisualEncoder:
             )
         case TinyViTConfig(deep=deep, drop_path=drop_path):
             return TinyViT(width=config.width, deep=deep, drop_path=drop_path)
+        case VideoSwinConfig(width=channels, depths=depths, heads=heads):
+            return VideoSwin(width=config.width, channels=channels, depths=depths, heads=heads, has_early=needs_early)
+        case I3DConfig(scale=scale):
+            return I3D(width=config.width, scale=scale, has_early=needs_early)
         case JoinedConfig(what=what, where=where):
             return JoinedEncoder(_visual(what, config), _visual(where, config))
 
@@ -209,3 +241,35 @@ def _text(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrainedTok
         case HuggingFaceConfig(max_words=max_words, max_tokens=max_tokens):
             assert text_model is not None
             return HuggingFaceEncoder(*text_model, config.width, max_words, max_tokens)
+        case WordPiecesConfig():
+            raise TypeError("word pieces are read by the authors' network alone")
+
+
+# ---- Sizes, known without building anything --------------------------------------------------------------------------
+
+
+def least_numbers(config: ModelConfig) -> int:
+    """As many numbers as its matrices have for certain; biases, norms, stems and heads come on top."""
+    squared = config.width**2
+    blocks = config.memory.refine_blocks
+    if config.fusion.kind == "transformer":
+        blocks += 2 * config.fusion.modules  # a block for both directions (Eq. 3, 4)
+    return _of_vision(config.visual) + _of_text(config) + _OF_A_BLOCK * squared * blocks
+
+
+def _of_vision(visual: VisualConfig) -> int:
+    if isinstance(visual, JoinedConfig):
+        return _of_vision(visual.what) + _of_vision(visual.where)
+    if isinstance(visual, ViTConfig):
+        return _OF_A_BLOCK * visual.width**2 * visual.depth
+    return 0  # of one size each
+
+
+def _of_text(config: ModelConfig) -> int:
+    text = config.text
+    if not isinstance(text, LSTMConfig):
+        return 0  # a folder beside the config describes it
+    half = config.width // 2
+    lstm = 2 * 4 * half * (text.embedding_width + half)
+    table = text.words * text.vector_width + text.letters if isinstance(text, VectorsConfig) else 0
+    return lstm + table + len(text.vocabulary) * text.embedding_width

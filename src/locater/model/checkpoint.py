@@ -16,10 +16,9 @@ from locater.errors import LocaterError
 from locater.io.atomic import atomic_path
 from locater.io.results_folder import check_results_folder, results_folder
 from locater.io.text_files import read_json
-from locater.model.build import assemble, empty_text
+from locater.model.build import assemble, empty_text, least_numbers
 from locater.model.locater import Locater
 from locater.model.second_look import SecondLook
-from locater.model.sizes import least_numbers
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
 from locater.model.word_embedding import PretrainedEmbedding, rows_in_table
 from locater.presets import preset_names
@@ -198,7 +197,8 @@ def load_second_look(folder: Path) -> SecondLook | None:
         raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.") from None
     if max(channels, meaning_width, width, familiar) > max(tensor.numel() for tensor in tensors.values()):
         raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.")
-    look = SecondLook(channels, meaning_width, width, familiar)
+    tensors.setdefault("taught", tensors["familiar"][:0])  # files of networks that nobody tuned have none
+    look = SecondLook(channels, meaning_width, width, familiar, len(tensors["taught"]))
     _fill(look, tensors, path)
     return look.float().eval()
 

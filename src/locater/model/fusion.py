@@ -6,6 +6,7 @@ import torch
 from einops import rearrange, repeat
 from torch import Tensor, nn
 
+from locater.compute.processes import SharedBatchNorm
 from locater.model.transformer import EncoderBlock
 from locater.records import Words
 
@@ -43,7 +44,7 @@ class ChannelNorm(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.statistics = nn.BatchNorm1d(width, affine=False, momentum=0.02)
+        self.statistics = SharedBatchNorm(width, affine=False, momentum=0.02)
         self.is_fixed = False  # True: by the running statistics in training too, where what comes before is frozen
 
     def forward(self, x: Tensor) -> Tensor:

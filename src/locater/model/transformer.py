@@ -8,12 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 WIDEST_FUSED_HEAD = 256  # channels, of flash attention
+MOST_WRITTEN_OUT = 2**25  # weights of all heads, 64 MB in bfloat16: beyond it a CPU had better not hold them
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, heads: int, is_padding: Tensor | None = None) -> Tensor:
     """ATT (Eq. 1), (B, N, D): `query` (B, N, D) looks up `key` and `value` (B, M, D), padded keys (B, M) left out."""
     q, k, v = (rearrange(x, "b n (h d) -> b h n d", h=heads) for x in (query, key, value))
-    if q.is_cuda and q.shape[-1] > WIDEST_FUSED_HEAD and is_padding is None:
+    if is_padding is None and is_faster_by_products(q, k):
         mixed = attend_by_products(q, k, v)
     else:
         allowed = None if is_padding is None else ~is_padding[:, None, None, :]
@@ -21,14 +22,23 @@ def attend(query: Tensor, key: Tensor, value: Tensor, heads: int, is_padding: Te
     return rearrange(mixed, "b h n d -> b n (h d)")
 
 
-def attend_by_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Attention (..., N, d) written out.
+def is_faster_by_products(q: Tensor, k: Tensor) -> bool:
+    """Whether attention of (B, h, N, d) to (B, h, M, d) is computed sooner by `attend_by_products`.
 
     Flash attention takes no head as wide as the paper's memory has (one of 768), and what PyTorch falls back to gives
-    a frame's few hundred queries to few of a GPU's processors; matrix products use all of them.
+    a frame's few hundred queries to few of a GPU's processors; matrix products use all of them. On a CPU it computes
+    bfloat16 in float32; oneDNN's products use the chip's own instructions for it.
     """
+    if q.is_cuda:
+        return q.shape[-1] > WIDEST_FUSED_HEAD
+    return q.dtype == torch.bfloat16 and q.numel() // q.shape[-1] * k.shape[-2] <= MOST_WRITTEN_OUT
+
+
+def attend_by_products(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Attention (..., N, d) written out; `bias` (..., N, M) is added to its logits."""
     scale: float = q.shape[-1] ** -0.5
-    return ((q * scale) @ k.transpose(-1, -2)).softmax(-1) @ v
+    logits = (q * scale) @ k.transpose(-1, -2)
+    return (logits if bias is None else logits + bias).softmax(-1) @ v
 
 
 class SelfAttention(nn.Module):

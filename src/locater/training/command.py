@@ -6,6 +6,7 @@ from typing import Any
 
 from accelerate import PartialState
 
+from locater.compute.processes import is_joined_on_cpu
 from locater.config import LSTMConfig, ModelConfig, TrainingConfig, preset
 from locater.errors import LocaterError
 from locater.io.results_folder import MARKER, claim_folder
@@ -27,7 +28,7 @@ _WATCHING = {"save_every", "validate_every", "validation_videos", "keep_best"}  
 
 def train_preset(
     name: str,
-    data: str,
+    data: str | Mapping[str, float],
     folder: Path,
     changes: Sequence[str] = (),
     *,
@@ -40,6 +41,7 @@ def train_preset(
 ) -> dict[str, float]:
     """Train a preset, or a recipe's file, with some settings changed; its last validation scores by sentence kind.
 
+    `data` is what `NAME[:ROOT]` names, or several of those with their weights in each batch.
     `start` is a checkpoint of the same network whose weights it begins with, those of common words included; with
     `is_start_partial` of another one, and what does not fit begins afresh. Of several stages the last has the folder
     itself, those before it `stage1`, `stage2`, ... inside; each begins with the weights of the one before it, unless it
@@ -56,7 +58,7 @@ def train_preset(
         place = run.place(number)
         if isinstance(stage, AverageConfig):
             _claim(folder)
-            processes = PartialState()
+            processes = PartialState(cpu=is_joined_on_cpu())
             if processes.is_main_process:
                 write_average(stage, [run.checkpoint(each, number) for each in stage.of], place)
             processes.wait_for_everyone()
@@ -105,9 +107,9 @@ def _claim(folder: Path) -> None:
         claim_folder(folder / MARKER, {"made_by": "locater train"}, "something else")
 
 
-def _with_words_of_all(config: ModelConfig, run: Run, data: str) -> ModelConfig:
+def _with_words_of_all(config: ModelConfig, run: Run, data: str | Mapping[str, float]) -> ModelConfig:
     """The config with the words of every stage's data, each opened once: a stage's words must not fail a later one."""
-    stages = {stage.data or data: stage for stage in reversed(run.stages) if isinstance(stage, TrainingConfig)}
+    stages = {str(stage.data or data): stage for stage in reversed(run.stages) if isinstance(stage, TrainingConfig)}
     words = [word for stage in stages.values() for word in _opened(stage, config, data).words()]
     if run.given is not None:  # what it has learned stays known
         config = with_table_of(config, run.given)
@@ -115,5 +117,5 @@ def _with_words_of_all(config: ModelConfig, run: Run, data: str) -> ModelConfig:
     return with_vocabulary(config, words)
 
 
-def _opened(stage: TrainingConfig, config: ModelConfig, data: str) -> TrainingData:
+def _opened(stage: TrainingConfig, config: ModelConfig, data: str | Mapping[str, float]) -> TrainingData:
     return open_data(stage.data or data, size_in_training(config, stage), stage, config.memory.interval)

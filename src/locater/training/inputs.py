@@ -105,7 +105,8 @@ class ClipInputs:
     def prepared(self, plan: Any, micro: int) -> tuple[Batch, Tokens]:
         """The clips, some of them mirrored, and their tokens."""
         batch = self.data.draw(plan, self.share.device)
-        batch = mirrored(batch, self.share.number(micro), self.config.flip)
+        share = self.share
+        batch = mirrored(batch, share.seed * 10**8 + micro, self.config.flip, share.rank, share.processes)
         return batch, self.model.read(batch.expressions)
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from locater.compute.processes import mean_over_processes
 from locater.compute.rows import expand_to_expressions
 from locater.compute.upsample import upsample
 from locater.model.locater import ClipPrediction
@@ -44,7 +45,8 @@ def clip_loss(
     does not die where a sigmoid is sure and wrong.
     """
     # A weight per frame rather than a selection of frames: shapes stay, and the GPU is not asked how many there are.
-    share = batch.is_annotated / batch.is_annotated.sum()  # (B, T)
+    # Every process divides by the same number: gradients are means over processes, and so that of the whole batch.
+    share = batch.is_annotated / mean_over_processes(batch.is_annotated.sum())  # (B, T)
 
     def mean(a_frame: Tensor) -> Tensor:
         return (a_frame * share).sum()
@@ -109,7 +111,8 @@ def motion_target_error(told: Tensor, truth: Tensor) -> Tensor:
     mean = pooled[:, :, :-1] / weight.unsqueeze(2).clamp(min=1e-3)
     error = F.smooth_l1_loss(told.float().permute(0, 1, 4, 2, 3), mean, reduction="none").mean(2)
     is_busy = mean.abs().amax(2) > STILL
-    halves = [(error * share).sum() / share.sum().clamp(min=1e-3) for share in (weight * is_busy, weight * ~is_busy)]
+    shares = (weight * is_busy, weight * ~is_busy)
+    halves = [(error * share).sum() / mean_over_processes(share.sum()).clamp(min=1e-3) for share in shares]
     return torch.stack(halves).mean()
 
 

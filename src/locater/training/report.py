@@ -41,7 +41,7 @@ def training_charts(events: Events, marks: Mapping[str, float] | None = None) ->
     validated = [event for event in events if "validation" in event]
     charts: list[Block] = []
     if logged:
-        terms = [name for name in logged[0] if name not in ("step", "rate")]
+        terms = [name for name in logged[0] if name not in ("step", "rate", "clips")]
         curves = {name: [(event["step"], event[name]) for event in logged if name in event] for name in terms}
         charts.append(Lines("Loss and its terms", "step", curves, marks=marks))
     if validated:

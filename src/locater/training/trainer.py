@@ -11,9 +11,11 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
+from locater.compute.processes import is_joined_on_cpu, mean_over_processes
 from locater.compute.recompute import recompute_blocks
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
+from locater.io.atomic import plain_os_errors
 from locater.model.checkpoint import save_pretrained
 from locater.model.compiled import compile_parts
 from locater.model.locater import Locater
@@ -27,7 +29,7 @@ from locater.training.moving_average import WeightAverage
 from locater.training.optimizer import freeze, make_optimizer, polynomial, skip_unless_finite
 from locater.training.prefetch import PrefetchedBatches
 from locater.training.report import write_training_page
-from locater.training.resume import load_state, save_state
+from locater.training.resume import keep_newest, load_state, save_state
 from locater.training.validation import save_pictures, validate
 
 BEST = "best"  # the folder of the checkpoint with the best validation
@@ -64,6 +66,7 @@ class Trainer:
         self.folder = folder
         self.data = data
         self.accelerator = Accelerator(
+            cpu=is_joined_on_cpu(),
             mixed_precision=config.precision,
             gradient_accumulation_steps=config.accumulate,
             log_with=list(trackers) or None,
@@ -100,11 +103,14 @@ class Trainer:
 
     def run(self, listen: Callable[[Progress], None] | None = None) -> dict[str, float]:
         """Train to the end from the newest state in the folder; the last validation's scores come back."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with plain_os_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
         scaler = self.accelerator.scaler
         first_step, scaler_state = load_state(self.folder, self._weights(), self.optimizer)
         if scaler is not None and scaler_state:
             scaler.load_state_dict(scaler_state)
+        if self.accelerator.is_main_process:
+            keep_newest(self.folder)
         log = MetricsLog(self.folder / "metrics.jsonl", first_step, self.accelerator.is_main_process)
         batches = self.batches(self.inputs.plans(self.steps, first_step), first_step)
         self.best_score = log.best_score()
@@ -114,18 +120,18 @@ class Trainer:
         for step in range(first_step, self.steps):
             terms = self.step(batches, step)
             done = step + 1
-            if listen is not None and self.accelerator.is_main_process and (done % 10 == 0 or done == self.steps):
-                speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
-                listen(Progress(done, self.steps, float(terms["loss"]), speed, first_step))
             if done == 1 or done % 10 == 0 or done == self.steps:
-                record = {name: float(value) for name, value in terms.items()}
+                record = {name: float(mean_over_processes(value)) for name, value in terms.items()}
+                if listen is not None and self.accelerator.is_main_process:
+                    speed = (done - mark) * self.config.batch_size / (time.monotonic() - started_at)
+                    listen(Progress(done, self.steps, record["loss"], speed, first_step))
                 lost = 0 if math.isfinite(record["loss"]) else lost + 1
                 if lost == MOST_LOST:
                     raise LocaterError(
                         f"The loss has not been a number for {10 * lost} steps, at step {done}; lower "
                         "training.learning_rate and start again from the last state."
                     )
-                log.write({"step": done, **record, "rate": self.rate(step)})
+                log.write({"step": done, **record, "rate": self.rate(step), **self._shares(done)})
                 self.accelerator.log(record, step=done)
             if done % self.config.validate_every == 0 or done == self.steps:
                 scores = self._validate(done, log)
@@ -180,6 +186,11 @@ class Trainer:
             config.presence_weight,
         )
 
+    def _shares(self, steps: int) -> dict[str, Any]:
+        """Of several sources, how many clips each has given by then."""
+        seen = self.data.seen(steps * self.config.batch_size)
+        return {"clips": dict(seen)} if seen else {}
+
     def _validate(self, step: int, log: MetricsLog) -> dict[str, float]:
         if not self.accelerator.is_main_process or not self.config.validation_videos:
             return {}
@@ -208,10 +219,12 @@ class Trainer:
     def _save(self, step: int) -> None:
         if self.accelerator.is_main_process:
             scaler = self.accelerator.scaler
+            # Before the state: a run that finds the last one has nothing left to do, its checkpoint too.
+            save_pretrained(self.trained, self.folder / "checkpoint")
             save_state(
                 self.folder, step, self._weights(), self.optimizer, {} if scaler is None else scaler.state_dict()
             )
-            save_pretrained(self.trained, self.folder / "checkpoint")
+            keep_newest(self.folder)
         self.accelerator.wait_for_everyone()
 
     @property

@@ -118,3 +118,9 @@ def test_onnxruntime_agrees_on_the_packaged_dinov2(tmp_path: Path) -> None:
     (expected,) = session.run([tokens], {"input_image": ((frames[0] - mean) / std).numpy()})
 
     torch.testing.assert_close(ours(frames).patches[0], torch.from_numpy(expected)[:, 1:], atol=1e-4, rtol=0)
+
+
+def test_a_state_dict_beside_notes_on_its_training_is_taken(tmp_path: Path) -> None:
+    torch.save({"meta": {"epoch": 30}, "state_dict": {"backbone.norm.weight": torch.ones(3)}}, tmp_path / "swin.pth")
+    convert(tmp_path / "swin.pth", tmp_path / "swin.safetensors")
+    assert load_file(tmp_path / "swin.safetensors").keys() == {"backbone.norm.weight"}

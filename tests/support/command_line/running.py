@@ -64,7 +64,7 @@ def command(*arguments: object, file_limit: int = 0) -> list[str]:
     return [sys.executable, "-c", START, str(file_limit), *map(str, arguments)]
 
 
-def run_process(*arguments: object, file_limit: int = 0, cwd: Path | None = None) -> Ran:
+def run_process(*arguments: object, file_limit: int = 0, cwd: Path | None = None, timeout: float = 120) -> Ran:
     """The command in a process of its own; no file of it may grow past `file_limit` bytes, 0 being any size."""
     done = subprocess.run(
         command(*arguments, file_limit=file_limit),
@@ -72,7 +72,7 @@ def run_process(*arguments: object, file_limit: int = 0, cwd: Path | None = None
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout,
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)

@@ -1,5 +1,6 @@
 """`python -m tests.video.guarded.cost VIDEO`: CPU seconds of decoding a file in this process and in a child."""
 
+import argparse
 import resource
 import subprocess
 import sys
@@ -17,12 +18,16 @@ READINGS = 4
 
 def main() -> None:
     """Print both, measured in turn."""
-    if len(sys.argv) == 3:
-        print(_cpu_seconds(Path(sys.argv[2]), is_guarded=sys.argv[1] == "child"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("video", type=Path)
+    parser.add_argument("--kind", choices=("here", "child"), help="measure this alone, once")
+    asked = parser.parse_args()
+    if asked.kind is not None:
+        print(_cpu_seconds(asked.video, is_guarded=asked.kind == "child"))
         return
     for _ in range(3):
         for kind in ("here", "child"):
-            run = [sys.executable, "-m", "tests.video.guarded.cost", kind, sys.argv[1]]
+            run = [sys.executable, "-m", "tests.video.guarded.cost", str(asked.video), "--kind", kind]
             print(kind, subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip())
 
 

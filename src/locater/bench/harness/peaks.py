@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-_STATUS, _MARKS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_STATUS, _MARKS, _PAGES = (Path("/proc/self") / name for name in ("status", "clear_refs", "statm"))
 
 
 class LiveTensors(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -95,6 +96,12 @@ def restart_process_peak() -> int:
 def process_peak() -> int:
     """The most resident bytes since `restart_process_peak`."""
     return _resident("VmHWM")
+
+
+def resident_bytes() -> int:
+    """The resident bytes of now, told by Linux."""
+    pages = int(_PAGES.read_bytes().split()[1])
+    return pages * resource.getpagesize()
 
 
 def _resident(field: str) -> int:

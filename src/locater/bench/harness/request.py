@@ -14,9 +14,11 @@ class BenchRequest:
     device: torch.device
     precision: Precision
     preset: str = "paper"
-    checkpoint: str = "shapes"
+    checkpoint: str | None = None  # each benchmark has its own network where none is named
     repeats: int = 10
     is_quick: bool = False  # sizes that a CPU does in a second: tries the program, measures nothing
+    frames: int = 100_000  # of the soak
+    users: int = 20  # of the load
     is_compiled: bool = True  # torch.compile is tried too, where there is a CUDA device
 
     @property
@@ -28,3 +30,8 @@ class BenchRequest:
     def is_cuda(self) -> bool:
         """Whether CUDA graphs and the allocator's own numbers are to be had."""
         return self.device.type == "cuda"
+
+    @property
+    def trained(self) -> str:
+        """The checkpoint of a benchmark that needs a trained network."""
+        return self.checkpoint or "shapes"

@@ -1,6 +1,7 @@
-"""What a lower precision does to a checkpoint's masks: their IoU with the masks of float32."""
+"""What a lower precision does to a checkpoint's masks: their IoU with the masks of float32, on what it is for."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,34 +9,44 @@ from locater.bench.harness.chart import Bars
 from locater.bench.harness.report import Report, Row
 from locater.bench.harness.request import BenchRequest
 from locater.compute.precision import PRECISIONS, Precision
+from locater.inference.demo import demo_clip
 from locater.inference.segmenter import Segmenter
 from locater.model.checkpoint import from_pretrained
-from locater.records import Mask, Sample
+from locater.model.locater import Locater
+from locater.records import FrameSource, Mask
 from locater.video.overlap import mask_iou
+from locater.video.reader import open_source
 from locater.worlds.shapes import KINDS, ShapesWorld
 
 AIM = 0.995
 SIDE = 320  # pixels of a rendered video
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A video, and sentences on it."""
+
+    frames: FrameSource
+    sentences: Sequence[str]
+
+
 def run(request: BenchRequest) -> Report:
-    """IoU of every lower precision's masks with float32's, on rendered videos with a sentence of each kind."""
-    frames, videos = (12, 1) if request.is_quick else (32, len(KINDS))
-    world = ShapesWorld("test", count=videos, size=SIDE, frame_count=frames, device=request.device)
-    samples = [world.load(info) for info in world.samples()]
-    references = _masks(request, "float32", samples)
+    """IoU of every lower precision's masks with float32's: the demo clip's, or rendered videos'."""
+    videos, told = _videos(request, from_pretrained(request.trained))
+    references = _masks(request, "float32", videos)
     rows: list[Row] = []
     for precision in PRECISIONS:
         if precision == "float16" and not request.is_cuda:
             rows.append({"precision": precision, "aim": "needs a GPU"})
             continue
         # float32 twice: a difference here would be chance, not precision.
-        rows.append({"precision": precision, **overlap(references, _masks(request, precision, samples))})
+        rows.append({"precision": precision, **overlap(references, _masks(request, precision, videos))})
     return Report(
         name="precision",
-        title=f"checkpoint {request.checkpoint}, {videos} videos of the shapes world, {frames} frames of {SIDE} pixels",
-        timed="nothing: IoU of masks with those of float32 on the same device, at the video's own size. `mean` is over "
-        "frames, two empty masks agreeing; `pooled` is all common pixels over all pixels of either.",
+        title=f"checkpoint {request.trained}, {told}",
+        timed="nothing: IoU of masks with those of float32 on the same device, whole frames refined, at the video's "
+        "own size. `mean` is over frames and sentences, two empty masks agreeing; `pooled` is all common pixels over "
+        "all pixels of either.",
         columns=("precision", "mean", "pooled", "lowest", "empty frames", "aim"),
         chart=Bars(
             "IoU with the masks of float32", "mean IoU", {r["precision"]: r["mean"] for r in rows if "mean" in r}
@@ -43,6 +54,24 @@ def run(request: BenchRequest) -> Report:
         rows=rows,
         notes=[f"Aim: a mean IoU of at least {AIM}."],
     )
+
+
+def knows_the_demo(model: Locater) -> bool:
+    """Whether the network has words for the demo clip's sentences: if not, rendered shapes are what it is for."""
+    return not model.text.tokenize(demo_clip().expressions).not_understood
+
+
+def _videos(request: BenchRequest, model: Locater) -> tuple[list[Asked], str]:
+    """What the checkpoint is for, and how it is called."""
+    if knows_the_demo(model):
+        clip = demo_clip()
+        frames = [frame.pixels for frame in open_source(clip.path).frames()][: 8 if request.is_quick else None]
+        return [Asked(open_source(frames, 12.0), clip.expressions)], f"{len(frames)} frames of the demo clip"
+    count, videos = (12, 1) if request.is_quick else (32, len(KINDS))
+    world = ShapesWorld("test", count=videos, size=SIDE, frame_count=count, device=request.device)
+    samples = [world.load(info) for info in world.samples()]
+    told = f"{videos} videos of the shapes world, {count} frames of {SIDE} pixels"
+    return [Asked(sample.frames, [sample.info.expression]) for sample in samples], told
 
 
 def overlap(references: Sequence[Mask], candidates: Sequence[Mask]) -> dict[str, float | int | str]:
@@ -60,10 +89,11 @@ def overlap(references: Sequence[Mask], candidates: Sequence[Mask]) -> dict[str,
     }
 
 
-def _masks(request: BenchRequest, precision: Precision, samples: Sequence[Sample]) -> list[Mask]:
-    segmenter = Segmenter(from_pretrained(request.checkpoint), request.device, precision)
+def _masks(request: BenchRequest, precision: Precision, videos: Sequence[Asked]) -> list[Mask]:
+    segmenter = Segmenter(from_pretrained(request.trained), request.device, precision)
     return [
-        result.masks[0]
-        for sample in samples
-        for result in segmenter.segment(sample.frames, sample.info.expression, anyway=True)
+        mask
+        for video in videos
+        for result in segmenter.segment(video.frames, video.sentences, anyway=True)
+        for mask in result.masks
     ]

@@ -1,1 +1,1 @@
-"""What `locater segment` reads and tells: videos and sentences, corrections, findings."""
+"""What `locater segment` reads: videos and sentences, corrections, formats."""

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from locater.cli.opening import DEFAULT_CHECKPOINT, need_web, open_segmenter
-from locater.cli.options import CheckpointOption, DeviceOption, PrecisionOption
+from locater.cli.options import BestOption, CheckpointOption, DeviceOption, FastOption, PrecisionOption
 from locater.cli.serving.until_stopped import serve_until_stopped
 from locater.cli.terminal import say
 
@@ -21,7 +21,9 @@ def web(
     megapixels: Annotated[float, typer.Option(help="The largest frame.", min=0.01)] = 9.0,
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
     device: DeviceOption = None,
-    precision: PrecisionOption = "float32",
+    precision: PrecisionOption = "auto",
+    fast: FastOption = False,
+    best: BestOption = False,
 ) -> None:
     """Segment clips on a page: drop one, type sentences, watch, correct, download."""
     import warnings
@@ -35,7 +37,8 @@ def web(
     limits = Limits(upload_bytes=megabytes * 2**20, seconds=60 * minutes, pixels=round(megapixels * 1e6))
     start_decoders()
     warnings.simplefilter("ignore", NotUnderstoodWarning)  # the page tells them to whoever typed the sentence
-    with SegmentServer(open_segmenter(checkpoint, device, precision), checkpoint, host, port, limits) as server:
+    segmenter = open_segmenter(checkpoint, device, precision, fast, best)
+    with SegmentServer(segmenter, checkpoint, host, port, limits) as server:
         say(f"Segment clips at {server.url} (Ctrl-C ends it)")
         if not server.address.is_local:
             say("Other machines can reach it, unencrypted: whoever has this address can use it.")

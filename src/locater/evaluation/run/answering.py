@@ -12,8 +12,9 @@ from locater.evaluation.metrics.exact_mean import mean
 from locater.evaluation.metrics.packed_masks import PackedMask, compare
 from locater.evaluation.metrics.sample_score import Drawn, FrameScore, SampleScore
 from locater.inference.async_results import THRESHOLD
+from locater.inference.averaged_views import PLAIN
 from locater.inference.segmenter import Segmenter, chunk_frames_of
-from locater.records import FrameResult, Mask, Sample
+from locater.records import FrameResult, Mask, Sample, Views
 from locater.video.transforms import resize_soft
 
 Masks = npt.NDArray[np.bool_]  # (E, H, W)
@@ -37,6 +38,7 @@ def answer(
     *,
     keep_every_frame: bool = False,
     is_live: bool = False,
+    views: Views = PLAIN,
     on_frame: Callable[[], None] | None = None,
 ) -> list[SampleScore]:
     """The scores of questions to one video, with the predicted masks of the annotated (or of all) frames."""
@@ -51,6 +53,7 @@ def answer(
         mode="live" if is_live else "auto",
         anyway=True,  # a benchmark's odd words are part of its questions: one that is refused would have no score
         chunk_frames=chunk_frames_of(segmenter.device, len(sentences)),  # nobody waits for a frame here
+        views=views,
     )
     for result in results:
         _take_frame(tallies, result, competes)

@@ -15,9 +15,11 @@ from locater.evaluation.report.tables import Report
 from locater.evaluation.run.evaluators import evaluator_of
 from locater.evaluation.run.processes import Place
 from locater.evaluation.run.runner import Listener, answer_share, chosen, claim, gather
+from locater.inference.averaged_views import PLAIN
 from locater.inference.segmenter import Segmenter
 from locater.io.atomic import atomic_entries
 from locater.model.checkpoint import SECOND_LOOK, WEIGHTS, find_checkpoint
+from locater.records import Views
 
 WORST_SHOWN, BEST_SHOWN = 6, 3  # on the page
 
@@ -36,6 +38,7 @@ class EvaluateRequest:
     failures: int = 12  # pictures of the worst answers
     is_live: bool = False  # every video read once, as a camera would be
     contrasts: tuple[str, ...] = ()  # kinds of joined pairs, of a dataset that knows what its videos show
+    views: Views = PLAIN  # in which each video is segmented
 
 
 @dataclass(frozen=True)
@@ -68,14 +71,19 @@ def evaluate(request: EvaluateRequest, segmenter: Segmenter, place: Place, liste
         place,
         keep_every_frame=protocol is not None,
         is_live=request.is_live,
+        views=request.views,
         listen=listen,
     )
     if not place.is_first:
         return Finished(None, not_understood)
     samples = gather(infos, request.out)
     run = {"checkpoint": request.checkpoint, "precision": segmenter.precision}
+    if segmenter.quality != "default":
+        run["quality"] = segmenter.quality
     if request.is_live:
         run["mode"] = "live"
+    if request.views != PLAIN:
+        run["views"] = str(request.views)
     sections = evaluator.sections(samples)
     report = Report.of(run, request.checkpoint, dataset.name, evaluator.counted(samples), sections)
     with atomic_entries(request.out) as partial:
@@ -107,9 +115,11 @@ def _identity(request: EvaluateRequest, segmenter: Segmenter, dataset_name: str)
         "dataset": dataset_name,
         "root": str(request.data.root.resolve()) if request.data.root else None,
         "precision": segmenter.precision,
+        "quality": segmenter.quality,
         "device": segmenter.device.type,
         "submission": request.submission is not None,
         "live": request.is_live or None,  # None as in runs that knew no other way
+        "views": None if request.views == PLAIN else str(request.views),  # likewise
     }
 
 

@@ -12,9 +12,10 @@ from locater.evaluation.run.answering import answer
 from locater.evaluation.run.journal import JournalReader, JournalWriter, journal_path
 from locater.evaluation.run.passes import Pass, plan_passes, shard
 from locater.evaluation.run.processes import Place
+from locater.inference.averaged_views import PLAIN
 from locater.inference.segmenter import NotUnderstoodWarning, Segmenter
 from locater.io.results_folder import claim_folder
-from locater.records import Dataset, SampleInfo
+from locater.records import Dataset, SampleInfo, Views
 
 RUN = "run.json"
 _POLL_SECONDS = 0.2
@@ -57,6 +58,7 @@ def answer_share(
     *,
     keep_every_frame: bool = False,
     is_live: bool = False,
+    views: Views = PLAIN,
     listen: Listener | None = None,
 ) -> list[str]:
     """Answers this process's share of the questions into its journal; what the network did not understand.
@@ -76,7 +78,12 @@ def answer_share(
             for each in waiting:
                 samples = [dataset.load(info) for info in each.infos]
                 scores = answer(
-                    segmenter, samples, keep_every_frame=keep_every_frame, is_live=is_live, on_frame=tracker.frame
+                    segmenter,
+                    samples,
+                    keep_every_frame=keep_every_frame,
+                    is_live=is_live,
+                    views=views,
+                    on_frame=tracker.frame,
                 )
                 journal.write(scores)
                 tracker.done(len(scores))

@@ -1,6 +1,7 @@
 """A convolution as TensorFlow pads it, with its normalisation: what EfficientNet-lite is made of."""
 
 import math
+from collections.abc import Sequence
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -10,15 +11,20 @@ from locater.model.visual.fixed_norm import FixedBatchNorm
 NORM_EPS = 1e-3  # TensorFlow's, kept by every conversion of its weights
 
 
+def same_padding(sides: Sequence[int], kernel: Sequence[int], stride: Sequence[int]) -> list[int]:
+    """TensorFlow's SAME padding of each side, in all: enough for ceil(side / stride) cells."""
+    return [
+        max((math.ceil(side / step) - 1) * step + reach - side, 0)
+        for side, reach, step in zip(sides, kernel, stride, strict=True)
+    ]
+
+
 class SameConv2d(nn.Conv2d):
     """A convolution with TensorFlow's SAME padding: ceil(side / stride) cells, the odd pixel of padding at the end."""
 
     def forward(self, input: Tensor) -> Tensor:
         """`input` (N, C, h, w) convolved."""
-        height, width = (
-            max((math.ceil(side / stride) - 1) * stride + kernel - side, 0)
-            for side, kernel, stride in zip(input.shape[2:], self.kernel_size, self.stride, strict=True)
-        )
+        height, width = same_padding(input.shape[2:], self.kernel_size, self.stride)
         if height % 2 or width % 2:
             input = F.pad(input, (width // 2, width - width // 2, height // 2, height - height // 2))
             height = width = 0

@@ -1,6 +1,7 @@
 """Pretrained weights for visual encoders, from a safetensors file or the model hub; all of them fit, or none load."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,9 @@ from locater.model.visual.layouts import (
 )
 from locater.model.visual.refiner import Refiner
 from locater.model.visual.tiny_vit import TinyViT
+from locater.model.visual.video.i3d import I3D
+from locater.model.visual.video.names import I3D_PORT, TORCHVISION_SWIN, VIDEO_SWIN
+from locater.model.visual.video.swin import VideoSwin
 from locater.model.visual.vit import VisionTransformer, resample_positions
 
 # What we add to a pretrained network; no file has it.
@@ -39,10 +43,11 @@ def load_pretrained(encoder: VisualEncoder | Refiner, name_or_path: str | Path) 
 
     Known layouts: for a VisionTransformer those of timm, of Facebook's DINOv2 and of transformers (older and newer
     names, with and without the `vit.` or `dinov2.` prefix); for an EfficientNetLite that of efficientnet-pytorch; for a
-    TinyViT and a Refiner that of MobileSAM. Blocks past the encoder's depth, and heads, poolers and mask tokens, are
-    left out knowingly; anything else that is missing, unexpected or of another shape is an error that lists the
-    tensors, and the encoder stays as it was. Positions of another grid are resampled; a projection and an early stem
-    keep their start.
+    TinyViT and a Refiner that of MobileSAM; for a VideoSwin those of Video-Swin-Transformer (mmaction) and of
+    torchvision's swin3d; for an I3D that of pytorch-i3d. Blocks past the encoder's depth, and heads, poolers and mask
+    tokens, are left out knowingly; anything else that is missing, unexpected or of another shape is an error that lists
+    the tensors, and the encoder stays as it was. Positions of another grid are resampled; a projection and an early
+    stem keep their start.
 
     Pickles are refused; `python -m tools.convert` makes safetensors of them.
     """
@@ -116,6 +121,10 @@ def _translate(encoder: VisualEncoder | Refiner, tensors: dict[str, Tensor], ori
     if isinstance(encoder, TinyViT):
         layout = _layout_of(tensors, (TINY_VIT if encoder.trunk.is_deep else TINY_VIT_SHALLOW,), origin)
         return _rename(tensors, layout, blocks=[])
+    if isinstance(encoder, VideoSwin):
+        return _rename(tensors, _layout_of(tensors, (VIDEO_SWIN, TORCHVISION_SWIN), origin), blocks=[])
+    if isinstance(encoder, I3D):
+        return _rename(tensors, _layout_of(tensors, (I3D_PORT,), origin), blocks=[])
     if isinstance(encoder, Refiner):
         return _rename(tensors, _layout_of(tensors, (MOBILE_SAM,), origin), blocks=[])
     raise TypeError(f"no pretrained layout is known for {type(encoder).__name__}")
@@ -192,21 +201,29 @@ def _fill(encoder: VisualEncoder | Refiner, translation: Translation, origin: st
     given = translation.tensors
     missing = [name for name in expected if name not in given]
     unexpected = translation.unexpected + [translation.names[name] for name in given if name not in expected]
-    misshapen = [
-        f"{translation.names[name]} {tuple(given[name].shape)} instead of {tuple(value.shape)}"
-        for name, value in expected.items()
-        if name in given and given[name].shape != value.shape
-    ]
-    problems = [
-        f"{title} {_listed(names)}"
-        for title, names in (("missing", missing), ("unexpected", unexpected), ("of another shape", misshapen))
-        if names
-    ]
+    problems = misfits(expected, given, missing, unexpected, translation.names)
     if problems:
-        raise LocaterError(f"{origin} does not fit this encoder: {'; '.join(problems)}.")
+        raise LocaterError(f"{origin} does not fit this encoder: {problems}.")
     with torch.no_grad():
         for name, value in expected.items():
             value.copy_(given[name])
+
+
+def misfits(
+    expected: Mapping[str, Tensor],
+    given: Mapping[str, Tensor],
+    missing: list[str],
+    unexpected: list[str],
+    names: Mapping[str, str],
+) -> str:
+    """What does not fit, with the tensors' names, of the misshapen ones by `names`; empty where all fit."""
+    misshapen = [
+        f"{names.get(name, name)} {tuple(given[name].shape)} instead of {tuple(value.shape)}"
+        for name, value in expected.items()
+        if name in given and given[name].shape != value.shape
+    ]
+    problems = (("missing", missing), ("unexpected", unexpected), ("of another shape", misshapen))
+    return "; ".join(f"{title} {_listed(those)}" for title, those in problems if those)
 
 
 def _listed(names: list[str]) -> str:

@@ -12,6 +12,7 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from locater.model.place import PlaceEmbedding
+from locater.model.transformer import attend_by_products, is_faster_by_products
 from locater.model.visual.drop_path import DropPath, rising_rates
 from locater.model.visual.encoder import IMAGENET_STATISTICS, PixelStatistics, VisualEncoder
 from locater.model.visual.fixed_norm import FixedBatchNorm
@@ -108,7 +109,10 @@ class WindowAttention(nn.Module):
             self.qkv(self.norm(cells)), "b p (heads three d) -> three b heads p d", heads=self.heads, three=3
         )
         bias = self.biases[:, self.offsets].to(qkv.dtype).unsqueeze(0)  # of four axes: only such are fused on a CPU
-        mixed = F.scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], attn_mask=bias)
+        if is_faster_by_products(qkv[0], qkv[1]):
+            mixed = attend_by_products(qkv[0], qkv[1], qkv[2], bias)
+        else:
+            mixed = F.scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], attn_mask=bias)
         result = self.out(rearrange(mixed, "b heads p d -> b p (heads d)"))
         whole: Tensor = rearrange(result, "(n r c) (h w) d -> n (r h) (c w) d", r=rows, c=columns, h=self.window)
         return whole[:, :height, :width]

@@ -3,8 +3,8 @@
 So resuming needs only the number, and neither the count of processes nor that of workers changes a batch.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from random import Random
 from typing import Any, Protocol
 
@@ -36,6 +36,10 @@ class TrainingData(Protocol):
 
     def words(self) -> Sequence[str]:
         """Its sentences, or every word of them, for a vocabulary."""
+        ...
+
+    def seen(self, clips: int) -> Mapping[str, int]:
+        """How many of a run's first so many clips came from each of several sources, by name; nothing of one alone."""
         ...
 
     def plan(self, numbers: Sequence[int], progress: float) -> Any:
@@ -127,10 +131,28 @@ def training_plans(
     return iter(loader)
 
 
-def mirrored(batch: Batch, number: int, chance: float) -> Batch:
-    """The batch with some clips flipped, and left and right exchanged in their sentences; which, `number` decides."""
-    rng = Random(number)
-    is_flipped = [rng.random() < chance for _ in range(len(batch.frames))]
+def joined(batches: Sequence[Batch]) -> Batch:
+    """The batches' clips in one, their motion targets where all of them know any."""
+    targets = [batch.motion_targets for batch in batches if batch.motion_targets is not None]
+    tensors: dict[str, Any] = {
+        field.name: torch.cat([getattr(batch, field.name) for batch in batches])
+        for field in fields(Batch)
+        if field.name not in ("expressions", "motion_targets")
+    }
+    return Batch(
+        **tensors,
+        expressions=tuple(text for batch in batches for text in batch.expressions),
+        motion_targets=torch.cat(targets) if len(targets) == len(batches) else None,
+    )
+
+
+def mirrored(batch: Batch, number: int, chance: float, rank: int = 0, processes: int = 1) -> Batch:
+    """The batch with some clips flipped, and left and right exchanged in their sentences; which, `number` decides.
+
+    Of several processes that share the batch of this number each flips its own clips, as one alone would.
+    """
+    rng, clips = Random(number), len(batch.frames)
+    is_flipped = [rng.random() < chance for _ in range(clips * processes)][clips * rank : clips * (rank + 1)]
     sentences = len(batch.expressions) // len(is_flipped)
     pick = torch.tensor(is_flipped, device=batch.frames.device)[:, None, None, None, None]
     pick_mask = pick[..., 0].repeat_interleave(sentences, dim=0)

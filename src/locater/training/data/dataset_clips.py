@@ -1,7 +1,7 @@
 """Training batches of annotated datasets: clips around annotated frames, global frames from the whole video."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from random import Random
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.records import Batch, Dataset, FrameSource, Mask, Sample, SampleInfo
-from locater.training.data.batches import NUMBERS_PER_SEED
+from locater.training.data.batches import NUMBERS_PER_SEED, joined
 from locater.video.transforms import frame_times, frames_to_tensor
 
 
@@ -48,9 +48,13 @@ class DatasetData:
         """Every training sentence."""
         return [info.expression for info in self.training.samples()]
 
+    def seen(self, clips: int) -> Mapping[str, int]:  # noqa: ARG002 (all are its own)
+        """Nothing: there is one source."""
+        return {}
+
     def plan(self, numbers: Sequence[int], progress: float) -> Batch:  # noqa: ARG002 (datasets have no curriculum)
         """The clips themselves, on the CPU."""
-        return _stacked([self._clip(self.training, self._info(number), Random(number)) for number in numbers])
+        return joined([self._clip(self.training, self._info(number), Random(number)) for number in numbers])
 
     def draw(self, plan: Batch, device: torch.device) -> Batch:
         """The batch, moved."""
@@ -61,7 +65,7 @@ class DatasetData:
         assert self.validation_set is not None
         infos = [info for info in self.validation_set.samples() if (info.kind or "all") == kind]
         chosen = [infos[number] for number in numbers if number < len(infos)] or infos[:1]
-        return _stacked([self._clip(self.validation_set, info, Random(0)) for info in chosen])
+        return joined([self._clip(self.validation_set, info, Random(0)) for info in chosen])
 
     def _info(self, number: int) -> SampleInfo:
         seed, clip = divmod(number, NUMBERS_PER_SEED)
@@ -131,15 +135,3 @@ def _resized(mask: Mask, size: int) -> Tensor:
     """The mask at (S, S): a pixel is in it where more than half of what it stands for is."""
     area = torch.from_numpy(mask.astype(np.float32))[None, None]
     return (F.interpolate(area, size=(size, size), mode="bilinear", antialias=True)[0, 0] > 0.5).float()
-
-
-def _stacked(clips: Sequence[Batch]) -> Batch:
-    return Batch(
-        frames=torch.cat([clip.frames for clip in clips]),
-        times=torch.cat([clip.times for clip in clips]),
-        global_frames=torch.cat([clip.global_frames for clip in clips]),
-        global_times=torch.cat([clip.global_times for clip in clips]),
-        expressions=tuple(text for clip in clips for text in clip.expressions),
-        masks=torch.cat([clip.masks for clip in clips]),
-        is_annotated=torch.cat([clip.is_annotated for clip in clips]),
-    )

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from locater.config import TrainingConfig
 from locater.datasets.catalog import find_source
+from locater.errors import LocaterError
 from locater.training.data.batches import TrainingData
 from locater.training.data.dataset_clips import DatasetData
+from locater.training.data.mixture import MixedData, Part
 from locater.training.data.world import WorldData
 from locater.worlds.composed import Pack, SceneSampler, composed_batches
 from locater.worlds.composed.pack.pack import INDEX
@@ -22,7 +24,33 @@ DRAWN: Mapping[str, Callable[[Path | None, int, TrainingConfig, int], TrainingDa
 }
 
 
-def open_data(spec: str, size: int, config: TrainingConfig, interval: int) -> TrainingData:
+def open_data(data: str | Mapping[str, float], size: int, config: TrainingConfig, interval: int) -> TrainingData:
+    """The training data that `NAME[:ROOT]` stands for, or several of them with their weights, as one."""
+    if isinstance(data, str):
+        return _open_one(data, size, config, interval)
+    names = [find_source(spec).name for spec in data]
+    are_drawn = {name in DRAWN for name in names}
+    if len(are_drawn) > 1 and config.sentences > 1:
+        raise LocaterError(
+            f"A dataset has one sentence for each clip, and the world is asked {config.sentences}; mix them with "
+            "--set training.sentences=1."
+        )
+    if len(data) == 1:
+        return _open_one(next(iter(data)), size, config, interval)
+    parts = [
+        # Of two roots of one dataset the order tells which is which.
+        Part(
+            name if names.count(name) == 1 else f"{name} {names[: place + 1].count(name)}",
+            _open_one(spec, size, config, interval),
+            weight,
+            name in DRAWN,
+        )
+        for place, (name, (spec, weight)) in enumerate(zip(names, data.items(), strict=True))
+    ]
+    return MixedData(parts)
+
+
+def _open_one(spec: str, size: int, config: TrainingConfig, interval: int) -> TrainingData:
     """The training data that `NAME[:ROOT]` stands for, watched on its validation split where it has one."""
     source = find_source(spec)
     split = source.find_training_split()

@@ -1,6 +1,6 @@
 """Training on a world that is drawn: endless, and each clip from its number alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -28,6 +28,10 @@ class WorldData:
     def words(self) -> Sequence[str]:
         """Every word the world can say."""
         return self.batches.lexicon.vocabulary()
+
+    def seen(self, clips: int) -> Mapping[str, int]:  # noqa: ARG002 (all are its own)
+        """Nothing: there is one source."""
+        return {}
 
     def plan(self, numbers: Sequence[int], progress: float) -> BatchPlan[Any]:
         """Clips of the training split, of the kinds that the curriculum has reached."""

@@ -2,10 +2,8 @@
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from locater.records import FrameResult
+from locater.records import FrameMasks
 
 _LONGEST = 80  # letters of a sentence that is told again
 LOW = 0.4  # scores below it are told: such a mask is right in less than half of all cases
@@ -20,7 +18,7 @@ class Findings:
         self._scores = [0.0] * len(names)
         self._has_scores = False
 
-    def take(self, result: "FrameResult") -> None:
+    def take(self, result: FrameMasks) -> None:
         """One frame more."""
         self._has_scores |= result.score is not None
         for row, mask in enumerate(result.masks):

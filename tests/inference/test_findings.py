@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from locater.cli.segmenting.findings import Findings
+from locater.inference.findings import Findings
 from tests.support.making_videos import moving_masks, result
 
 

@@ -1,0 +1,53 @@
+"""Where a refiner looks: a crop of the frame around a mask, and how large it is seen."""
+
+import math
+from dataclasses import dataclass
+
+from torch import Tensor
+
+MARGIN = 0.15  # of a box's longer side, on every side of it: an edge is seen with what is beyond it
+LEAST_MARGIN = 2  # pixels of the mask
+LEAST_CELLS = 6  # along a side
+EVEN = 2  # cells: sides are multiples of it, so that shapes, for which kernels are made, come again
+
+
+@dataclass(frozen=True)
+class Crop:
+    """A part of a mask, in its pixels, and the cells in which it is seen."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+    rows: int
+    columns: int
+
+    def of(self, mask: Tensor) -> Tensor:
+        """The part of `mask` (..., h, w), a view of it."""
+        return mask[..., self.top : self.bottom, self.left : self.right]
+
+    def in_frame(self, frame: Tensor, mask: Tensor) -> Tensor:
+        """The same part of a `frame` (..., S, S') of another size."""
+        down, across = frame.shape[-2] / mask.shape[-2], frame.shape[-1] / mask.shape[-1]
+        top, bottom = round(self.top * down), round(self.bottom * down)
+        left, right = round(self.left * across), round(self.right * across)
+        return frame[..., top:bottom, left:right]
+
+
+def crop_around(box: Tensor, height: int, width: int, whole: tuple[int, int], most_cells: int) -> Crop:
+    """The crop of a mask of `height` x `width` around a box (2, 2), left and top, right and bottom, in its pixels.
+
+    It is seen as large as in the `whole` frame of so many rows and columns of cells, smaller where it would have more
+    than about `most_cells` then.
+    """
+    left, top, right, bottom = box.flatten().tolist()
+    margin = max(LEAST_MARGIN, MARGIN * max(right - left, bottom - top))
+    top, bottom = max(0, math.floor(top - margin)), min(height, math.ceil(bottom + margin))
+    left, right = max(0, math.floor(left - margin)), min(width, math.ceil(right + margin))
+    rows, columns = (bottom - top) * whole[0] / height, (right - left) * whole[1] / width
+    shrunk = min(1.0, math.sqrt(most_cells / (rows * columns)))
+    return Crop(top, bottom, left, right, *(_even(shrunk * side) for side in (rows, columns)))
+
+
+def _even(cells: float) -> int:
+    return max(LEAST_CELLS, EVEN * round(cells / EVEN))

@@ -1,0 +1,1 @@
+"""Several systems' answers to a dataset's questions, joined into one."""

@@ -1,0 +1,1 @@
+"""Encoders that see several frames together."""
