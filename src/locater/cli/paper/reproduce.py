@@ -52,7 +52,7 @@ def reproduce(
     items = find_items(tables)
     if out is None:
         raise LocaterError("Where to? Name a folder for the runs and the tables with --out DIR.")
-    done = run(setup, items, minutes, lambda what: say(what, err=True))
+    done = run(setup, items, minutes, lambda what: say(what, to_error=True))
     for text in done.texts:
         say(text)
     if done.pieces_left:
