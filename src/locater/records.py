@@ -249,12 +249,13 @@ class VideoState:
     global_cells: Tensor  # (B, G, D)
     local_cells: Tensor  # (B, L, D)
     frame_index: int  # the next frame to segment
-    is_global_complete: bool  # True: written once from the whole video; False: written as frames arrive (live)
+    is_global_complete: bool  # True: written once from the whole video; False: not yet, or as frames arrive (live)
     expressions: tuple[str, ...]
     evidence: Tensor | None = None  # (B, D + 1) float: what was marked so far, where a network asks whether it is meant
     looks: Tensor | None = None  # (B, 3) float: the second look's mean verdicts, and how many looks they are of
     followed: Followed | None = None  # the objects that were corrected in frames before
     views: Views = Views()
+    global_index: int | None = None  # while the global memory is written from a whole video: the next frame to look at
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -276,6 +277,7 @@ class VideoState:
             "is_global_complete": json.dumps(self.is_global_complete),
             "expressions": json.dumps(self.expressions),
             "views": json.dumps([self.views.scales, self.views.flip]),
+            "global_index": "" if self.global_index is None else str(self.global_index),
         }
         tensors = {name: tensor.contiguous() for name, tensor in self.tensors.items()}
         with atomic_path(Path(path)) as partial:
@@ -300,6 +302,7 @@ class VideoState:
                     is_global_complete=json.loads(metadata["is_global_complete"]),
                     expressions=tuple(json.loads(metadata["expressions"])),
                     views=Views(tuple(scales), flip),
+                    global_index=int(index) if (index := metadata.get("global_index")) else None,
                 )
         except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError):
             raise LocaterError(f"{path} is no saved video state; make one with VideoState.save.") from None

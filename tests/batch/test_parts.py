@@ -47,7 +47,7 @@ def test_parts_follow_each_other_and_the_state_is_of_the_last(tmp_path: Path) ->
 def test_a_worker_that_was_taken_for_lost_leaves_parts_that_are_passed_over(tmp_path: Path) -> None:
     for name in ("0-8", "0-6", "6-30", "8-16", "20-40", "8-12", "0-x", ".0-99.abcdefgh.partial"):
         (tmp_path / "work" / "key" / name).mkdir(parents=True)
-    assert SavedVideo(tmp_path / "work" / "key", every=0).frames == 16
+    assert SavedVideo(tmp_path / "work" / "key", every=0).frames == 30
 
 
 def test_what_was_saved_of_other_content_is_removed(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from locater.batch.records import Outcome
 from locater.batch.work import VideoWork
 from locater.inference.segmenter import Segmenter
 from locater.inference.writing import Writing, write_results
+from locater.records import FrameResult, VideoState
 from locater.video.reader import open_source
 from tests.batch.conftest import NewWork
 from tests.support.command_line.clips import DOG, FRAMES, OTHER, bad_video, write_video
@@ -55,9 +56,9 @@ def killed_after(frames: int, work: VideoWork, row: Named, monkeypatch: pytest.M
     """Work on a row in a process that dies when so many frames of it are segmented."""
     own, count = parts.SavedVideo.take, 0
 
-    def take(self: parts.SavedVideo, result: object) -> None:
+    def take(self: parts.SavedVideo, result: FrameResult) -> None:
         nonlocal count
-        own(self, result)  # type: ignore[arg-type]
+        own(self, result)
         count += 1
         if count == frames:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -116,11 +117,13 @@ def test_a_killed_video_goes_on_from_what_was_saved_to_the_same_bytes(
     for frames in kills:
         killed_after(frames, work, row, monkeypatch)
     assert not (tmp_path / "job" / "clip").exists()
-    segmented_now: list[object] = []
-    own = parts.SavedVideo.take
-    monkeypatch.setattr(
-        parts.SavedVideo, "take", lambda self, result: (segmented_now.append(result), own(self, result))
-    )
+    own, segmented_now = parts.SavedVideo.take, list[object]()
+
+    def take(self: parts.SavedVideo, result: FrameResult) -> None:
+        segmented_now.append(result)
+        own(self, result)
+
+    monkeypatch.setattr(parts.SavedVideo, "take", take)
     done = work.do(row)
     assert done.record is not None
     assert (done.record.frames, done.record.resumed_from) == (FRAMES, sum(kills))
@@ -128,6 +131,28 @@ def test_a_killed_video_goes_on_from_what_was_saved_to_the_same_bytes(
     assert files(tmp_path / "job" / "clip") == segmented(segmenter, row, tmp_path / "alone")
     assert not list((tmp_path / "job" / ".batch" / "work").iterdir())
     assert not list((tmp_path / "job").glob(".clip.*"))  # what the killed ones had half-written
+
+
+def test_a_worker_killed_while_the_whole_video_is_looked_at_loses_no_look(
+    new_work: NewWork, row: Named, segmenter: Segmenter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_video(Path(row.video), 90)
+    own, looks = parts.SavedVideo.take_look, 0
+
+    def take_look(self: parts.SavedVideo, state: VideoState) -> None:
+        nonlocal looks
+        own(self, state)
+        looks += 1
+        if looks == 1 and os.getpid() != this:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    this, work = os.getpid(), new_work(save_every=0.0, most_tries=1)
+    monkeypatch.setattr(parts.SavedVideo, "take_look", take_look)
+    for _ in range(2):  # and again, from the next place
+        in_a_killed_process(lambda: work.do(row))
+    done = work.do(row)
+    assert done.status == "done" and looks == -(-90 // (8 * segmenter.model.config.memory.interval)) - 2
+    assert files(tmp_path / "job" / "clip") == segmented(segmenter, row, tmp_path / "alone")
 
 
 def test_a_video_that_changed_since_it_was_saved_begins_anew(

@@ -75,6 +75,28 @@ def test_resumed_equals_uninterrupted_bit_for_bit(
         assert np.array_equal(ours.soft_masks, theirs.soft_masks)  # type: ignore[arg-type]
 
 
+def test_pass_one_resumes_from_every_chunk_bit_for_bit(
+    segmenter: Segmenter, video: npt.NDArray[np.uint8], tmp_path: Path
+) -> None:
+    states: list[VideoState] = []
+    whole = softs(segmenter.segment(video, [DOG, OTHER], soft=True, chunk_frames=2, on_global_state=states.append))
+    interval = segmenter.model.config.memory.interval
+    assert [state.global_index for state in states] == [2 * interval, 4 * interval, 6 * interval]
+    for number, state in enumerate(states, start=1):
+        state.save(tmp_path / "state.safetensors")
+        later: list[VideoState] = []
+        resumed = segmenter.segment(
+            video,
+            [DOG, OTHER],
+            soft=True,
+            chunk_frames=2,
+            state=VideoState.load(tmp_path / "state.safetensors"),
+            on_global_state=later.append,
+        )
+        assert np.array_equal(softs(resumed), whole)
+        assert len(later) == len(states) - number  # what was looked at is not looked at again
+
+
 def test_a_file_a_list_and_a_stream_agree_bit_for_bit_in_live_mode(
     segmenter: Segmenter, video: npt.NDArray[np.uint8]
 ) -> None:

@@ -1,5 +1,6 @@
 """Every mutant, by the part of the package that it changes."""
 
+from tests.mutants.in_batch import BATCH
 from tests.mutants.in_data import DATA
 from tests.mutants.in_evaluation import EVALUATION
 from tests.mutants.in_inference import INFERENCE
@@ -7,4 +8,4 @@ from tests.mutants.in_model import MODEL
 from tests.mutants.in_training import TRAINING
 from tests.mutants.record import Mutant
 
-MUTANTS: tuple[Mutant, ...] = (*MODEL, *TRAINING, *EVALUATION, *INFERENCE, *DATA)
+MUTANTS: tuple[Mutant, ...] = (*MODEL, *TRAINING, *EVALUATION, *INFERENCE, *DATA, *BATCH)

@@ -7,6 +7,7 @@ not done twice, and ends, is the worker's own care: what it has finished or save
 import contextlib
 import logging
 import os
+import secrets
 import shutil
 import signal
 import tempfile
@@ -40,7 +41,10 @@ def running(pool: Pool, log: Path) -> Iterator[None]:
     """Ray, ready; at the end one of our own is gone with its processes and files. What Ray prints goes to `log`."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # it would report over the network
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    import ray
+    if pool.address is None:
+        # Whoever gets in at its ports runs code: a token of this run alone, not the one that Ray keeps for a user.
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    import ray  # reads all of these
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with contextlib.ExitStack() as stack:
@@ -57,7 +61,8 @@ def running(pool: Pool, log: Path) -> Iterator[None]:
                 ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
             told = " ".join(str(error).split())[:200]
-            raise LocaterError(f"Ray cannot be reached at {pool.address or 'this machine'}: {told}.") from error
+            where = f"reached at {pool.address}" if pool.address else "started on this machine"
+            raise LocaterError(f"Ray cannot be {where}: {told}; {log} may say more.") from error
         for number, handler in handlers.items():  # Ray's own would end the program without a word
             signal.signal(number, handler)
         yield
@@ -71,8 +76,9 @@ def outcomes(rows: Sequence[Named], settings: Settings, folder: Path, pool: Pool
     logging.getLogger("ray.data").setLevel(logging.ERROR)  # only now: the import sets it
     context = DataContext.get_current()
     context.enable_progress_bars = False
-    gpus = _gpus(pool, ray.cluster_resources())
-    workers = min(len(rows), pool.workers or _room_for(pool.cpus, gpus, ray.cluster_resources()))
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    gpus = _gpus(pool, resources)
+    workers = min(len(rows), pool.workers or _room_for(pool.cpus, gpus, resources))
     # One row at a time and none in waiting: behind a long video a short one would wait while others are idle.
     results = from_items([{ROW: row.model_dump_json()} for row in rows], override_num_blocks=len(rows)).map_batches(
         Worker,

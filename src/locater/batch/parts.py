@@ -1,7 +1,8 @@
 """A video that is not finished, on the disk: its state, and the run lengths of every frame before it.
 
 A part is a folder `START-END` with the masks of those frames and the state after them, which appears as a whole. What a
-lost worker had saved is a chain of them from frame 0.
+lost worker had saved is a chain of them from frame 0. Before the first of them there is the state of the first pass, in
+which the whole video is looked at: `looked-at-FRAME.safetensors`.
 """
 
 import shutil
@@ -20,6 +21,7 @@ from locater.records import Frame, FrameMasks, FrameResult, FrameSource, Mask, V
 from locater.video.writers.pictures import indexed, overlapping
 
 _FRAMES, _STATE = "frames.jsonl", "state.safetensors"
+_LOOKED_AT = "looked-at-{}.safetensors"
 
 
 class SavedFrame(BaseModel):
@@ -74,9 +76,19 @@ class SavedVideo:
 
     def before(self, source: FrameSource) -> Before | None:
         """The state to go on from, with all results up to it; None where nothing is saved."""
-        if not self._chain:
-            return None
-        return Before(VideoState.load(_part(self._folder, *self._chain[-1]) / _STATE), self._results(source))
+        if self._chain:
+            return Before(VideoState.load(_part(self._folder, *self._chain[-1]) / _STATE), self._results(source))
+        looked_at = _looked_at(self._folder)
+        return Before(VideoState.load(looked_at[-1][1]), ()) if looked_at else None
+
+    def take_look(self, state: VideoState) -> None:
+        """Keep how far the first pass is; on the disk when it is time."""
+        if time.monotonic() - self._saved_at >= self._every:
+            earlier = _looked_at(self._folder)
+            state.save(self._folder / _LOOKED_AT.format(state.global_index))
+            for _, path in earlier:
+                path.unlink(missing_ok=True)
+            self._saved_at = time.monotonic()
 
     def take(self, result: FrameResult) -> None:
         """Keep one result more; on the disk when it is time."""
@@ -108,6 +120,13 @@ def saved_frames(work: Path) -> int:
     return max((_chain(folder)[-1][1] for folder in _folders(work) if _chain(folder)), default=0)
 
 
+def place_of(work: Path) -> str:
+    """Where an unfinished video would go on, in words."""
+    looked_at = [frame for folder in _folders(work) for frame, _ in _looked_at(folder)]
+    frames = saved_frames(work)
+    return f"frame {frames}" if frames or not looked_at else f"frame {max(looked_at)} of the first pass"
+
+
 def only(work: Path, key: str) -> Path:
     """The folder in `work` for what is saved of the video that has this key; what was saved of another is removed."""
     for folder in _folders(work):
@@ -120,25 +139,31 @@ def _folders(work: Path) -> list[Path]:
     return [path for path in work.iterdir() if path.is_dir()] if work.is_dir() else []
 
 
+def _looked_at(folder: Path) -> list[tuple[int, Path]]:
+    """The frames up to which the first pass is saved, and where, in order."""
+    found = ((path.stem.rpartition("-")[2], path) for path in folder.glob(_LOOKED_AT.format("*")))
+    return sorted((int(frame), path) for frame, path in found if frame.isdecimal())
+
+
 def _part(folder: Path, start: int, end: int) -> Path:
     return folder / f"{start}-{end}"
 
 
 def _chain(folder: Path) -> list[tuple[int, int]]:
-    """Parts that follow each other from frame 0, the longest where there are several: a worker that was taken for
-    lost may have gone on beside the next.
+    """Parts that follow each other from frame 0, as far as any do.
+
+    A worker that was taken for lost may have gone on beside the next, and then there are several ways.
     """
-    ends: dict[int, int] = {}
+    parts = []
     for path in _folders(folder):
         start, _, end = path.name.partition("-")
         if start.isdecimal() and end.isdecimal():
-            ends[int(start)] = max(int(end), ends.get(int(start), 0))
-    chain: list[tuple[int, int]] = []
-    place = 0
-    while ends.get(place, 0) > place:
-        chain.append((place, ends[place]))
-        place = ends[place]
-    return chain
+            parts.append((int(start), int(end)))
+    chains: dict[int, list[tuple[int, int]]] = {0: []}  # by the frame that they reach
+    for part in sorted(parts):
+        if part[0] in chains and part[0] < part[1]:
+            chains[part[1]] = [*chains[part[0]], part]
+    return chains[max(chains)]
 
 
 def _runs(mask: Mask) -> str:

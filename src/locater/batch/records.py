@@ -31,10 +31,10 @@ class Failure(_Frozen):
 
 
 class Tries(_Frozen):
-    """How often work on a video has begun from the same frame."""
+    """How often work on a video has begun from the same place."""
 
     asked: str
-    frame: int
+    place: str
     count: int
 
 

@@ -24,6 +24,7 @@ class Job:
 
     folder: JobFolder
     rows: Sequence[Named]
+    known: frozenset[str]  # the names that had results when it began
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
 
@@ -53,8 +54,7 @@ def opened_job(rows: Sequence[Named], settings: Settings, root: Path, *, retry_f
     check_protocols(row.video for row in rows)
     folder = JobFolder(root)
     with folder.claimed():
-        _check_earlier(folder, rows, settings)
-        job = Job(folder, rows)
+        job = Job(folder, rows, _with_results(folder, rows, settings))
         for row in rows:
             if retry_failed and folder.failure(row.name) is not None:
                 folder.forget_work(row.name)
@@ -74,21 +74,27 @@ def run_job(job: Job, settings: Settings, pool: Pool) -> Iterator[Outcome]:
         return
     with running(pool, job.folder.log):
         for outcome in outcomes(job.left, settings, job.folder.root, pool):
+            if outcome.status == "kept" and outcome.name not in job.known:
+                # Its worker died between finishing it and saying so.
+                outcome = outcome.model_copy(update={"status": "done"})  # noqa: PLW2901
             job.outcomes[outcome.name] = outcome
             yield outcome
 
 
-def _check_earlier(folder: JobFolder, rows: Sequence[Named], settings: Settings) -> None:
-    """Nothing, unless a row would replace results of other sentences or settings without being told to."""
-    if settings.replaces:
-        return
+def _with_results(folder: JobFolder, rows: Sequence[Named], settings: Settings) -> frozenset[str]:
+    """The names with results; those of other sentences or settings are refused, unless they may be replaced."""
+    found = set()
     for row in rows:
         record = folder.record(row.name)
-        if record is not None and record.asked != settings.asked(row):
+        if record is None:
+            continue
+        found.add(row.name)
+        if record.asked != settings.asked(row) and not settings.replaces:
             raise LocaterError(
                 f"{folder.results(row.name)} holds results of other sentences or settings; add --force to replace "
                 "such results, or choose another --out."
             )
+    return frozenset(found)
 
 
 def _earlier(folder: JobFolder, row: Named, settings: Settings) -> Outcome | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from locater.batch.addresses import local_video, version_of
 from locater.batch.job_folder import JobFolder
 from locater.batch.manifest import Named
-from locater.batch.parts import SavedVideo, only, saved_frames
+from locater.batch.parts import SavedVideo, only, place_of
 from locater.batch.records import Failure, Outcome, Record, Tries
 from locater.batch.settings import Settings, key_of
 from locater.errors import LocaterError
@@ -59,15 +59,15 @@ class VideoWork:
 
     def _count_try(self, name: str, asked: str) -> None:
         """Write down that work begins; a video at whose place workers die again and again is given up."""
-        frame, before = saved_frames(self.job.work(name)), self.job.tries(name)
-        is_same = before is not None and (before.asked, before.frame) == (asked, frame)
+        place, before = place_of(self.job.work(name)), self.job.tries(name)
+        is_same = before is not None and (before.asked, before.place) == (asked, place)
         count = before.count if before is not None and is_same else 0
         if count >= self.settings.most_tries:
             raise LocaterError(
-                f"The worker died {count} times on it, each time after frame {frame}, as when memory runs out; try it "
-                "alone with `locater segment`."
+                f"The worker died {count} times on it, each time after {place}, as when memory runs out; try it alone "
+                "with `locater segment`."
             )
-        self.job.put_tries(name, Tries(asked=asked, frame=frame, count=count + 1))
+        self.job.put_tries(name, Tries(asked=asked, place=place, count=count + 1))
 
     def _kept_by_content(self, name: str, key: str, version: str | None) -> Record | None:
         """An earlier result of the same content, wherever the file is now, and whatever its time."""
@@ -97,7 +97,14 @@ class VideoWork:
         ):
             warnings.simplefilter("always", UserWarning)
             findings = write_results(
-                self.segmenter(), source, row.sentences, writing, folder, before=saved.before(source), on_result=take
+                self.segmenter(),
+                source,
+                row.sentences,
+                writing,
+                folder,
+                before=saved.before(source),
+                on_global_state=saved.take_look,
+                on_result=take,
             )
             record = Record(
                 key=key,

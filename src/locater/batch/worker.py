@@ -1,7 +1,5 @@
 """The actor that Ray Data feeds with rows: it opens the network once, and answers for every video."""
 
-import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,8 +22,6 @@ class Worker:
     """Does rows of one job on one machine."""
 
     def __init__(self, settings: str, folder: str, threads: int) -> None:
-        logging.disable(logging.WARNING)  # what a file does to FFmpeg is told in its row
-        os.environ["OMP_NUM_THREADS"] = str(threads)
         torch.set_num_threads(threads)
         self._settings = Settings.model_validate_json(settings)
         self._segmenter: Segmenter | None = None

@@ -5,11 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from locater.bench.harness.report import Report
 from locater.bench.harness.request import BenchRequest
 from locater.bench.suites import (
+    batch,
     cpu,
     end_to_end,
     expressions,
     fps,
     length,
+    load,
     memory,
     peers,
     precision,
@@ -32,6 +34,8 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "write-memory": write_memory.run,
     "training": training.run,
     "soak": soak.run,
+    "load": load.run,
+    "batch": batch.run,
 }
 
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Self
@@ -51,6 +51,14 @@ CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
 
 class NotUnderstoodWarning(UserWarning):
     """Part of a sentence was cut or is unknown to the network."""
+
+
+@dataclass(frozen=True)
+class _PassOne:
+    """Who hears how far pass one is."""
+
+    on_frame: Callable[[int], None] | None
+    on_state: Callable[[VideoState], None] | None
 
 
 class Segmenter:
@@ -112,6 +120,7 @@ class Segmenter:
         anyway: bool = False,
         state: VideoState | None = None,
         on_global_frame: Callable[[int], None] | None = None,
+        on_global_state: Callable[[VideoState], None] | None = None,
         corrections: Sequence[Correction] = (),
         views: Views = PLAIN,
     ) -> Iterator[FrameResult]:
@@ -124,18 +133,16 @@ class Segmenter:
         left of it may mean something else. `state`, from an earlier result, continues an interrupted video: a file is
         given whole again, a stream from where it stopped; with the same chunks the masks are the uninterrupted ones bit
         for bit (up to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which
-        frame pass one has reached. `corrections` put masks right, in the order in which they were made: the frames
-        around a corrected one follow it, in `live` mode only those after it. An expression that has one may be "".
+        frame pass one has reached, and `on_global_state` the state to resume that pass from. `corrections` put masks
+        right, in the order in which they were made: the frames around a corrected one follow it, in `live` mode only
+        those after it. An expression that has one may be "".
         `views` are the sizes, and mirror images, in which all of it is done, one after the other, and averaged; chunks
         are cut shorter for large ones.
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = _is_live(frames, mode, state)
-        if state is not None and state.expressions != texts:
-            raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-        if state is not None and state.views != views:
-            raise LocaterError(f"The saved state belongs to the scales {state.views}; go on with these.")
+        _check_state(state, texts, views, is_corrected=bool(corrections))
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
         is_followed = state is not None and state.followed is not None
         corrected = range(len(texts)) if is_followed else {each.expression for each in told}
@@ -147,7 +154,8 @@ class Segmenter:
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(views.chunk_frames(default if chunk_frames is None else chunk_frames))
         judge = self.judge(threshold)
-        results = self._results(frames, network, state, chunk, is_live, soft, on_global_frame, told)
+        heard = _PassOne(on_global_frame, on_global_state)
+        results = self._results(frames, network, state, chunk, is_live, soft, heard, told)
         if judge is None:
             return results
         return judge.over(results, None if state is None else state.looks, unjudged=frozenset(corrected))
@@ -247,23 +255,23 @@ class Segmenter:
         chunk: int,
         is_live: bool,
         soft: bool,
-        on_global_frame: Callable[[int], None] | None,
+        heard: "_PassOne",
         corrections: tuple[Correction, ...],
     ) -> Iterator[FrameResult]:
         whole: list[Frame] = []
         is_corrected = bool(corrections) or (state is not None and state.followed is not None)
         if state is None:
-            state = network.initial_state()
+            state = replace(network.initial_state(), global_index=None if is_live else 0)
             if not is_live and not is_corrected:
                 whole = _whole_video(source, chunk)
-            if not is_live and not whole:
-                state = self._write_global_memory(source, network, state, chunk, on_global_frame)
+        if state.global_index is not None and not whole:
+            state = self._write_global_memory(source, network, self._ready(state), chunk, heard)
         if is_corrected:
             video = CorrectedVideo(self.chunks, self.chunks.input, network.words, corrections, chunk)
             yield from video.results(source, self._ready(state), soft, self._samples)
         elif whole:
             is_full = len(whole) == chunk
-            yield from self._segment_whole(whole, is_full, source.info.duration, network, state, soft, on_global_frame)
+            yield from self._segment_whole(whole, is_full, source.info.duration, network, state, soft, heard)
         else:
             yield from self._segment_chunks(source, network, self._ready(state), chunk, soft)
 
@@ -275,13 +283,13 @@ class Segmenter:
         network: AveragedViews,
         state: VideoState,
         soft: bool,
-        on_frame: Callable[[int], None] | None,
+        heard: "_PassOne",
     ) -> Iterator[FrameResult]:
         """Both passes in one, where a chunk holds the video: each frame is encoded once, for both memories."""
         plan = Plan(self._samples(whole, state))
-        state = replace(state, is_global_complete=True)
-        if on_frame is not None:  # all is read; the rest of the time goes into the masks
-            on_frame(whole[-1].index)
+        state = replace(state, is_global_complete=True, global_index=None)
+        if heard.on_frame is not None:  # all is read; the rest of the time goes into the masks
+            heard.on_frame(whole[-1].index)
         with torch.inference_mode():
             found = network.segment(whole, duration, state, plan, is_full)
             pending = AsyncResults.of(whole, found, network.words, soft)
@@ -293,21 +301,24 @@ class Segmenter:
         network: AveragedViews,
         state: VideoState,
         chunk: int,
-        on_frame: Callable[[int], None] | None,
+        heard: "_PassOne",
     ) -> VideoState:
         """Pass one: every n-th frame of the whole video into the global memory, then fixed (section 3.2.2)."""
         is_windowed = self.model.visual.window > 1  # such an encoder must see every frame, also between the samples
         every = 1 if is_windowed else self.model.config.memory.interval
-        frames = source.frames(every=every) if state.global_cells.shape[1] else iter(())
+        frames = source.frames(state.global_index or 0, every) if state.global_cells.shape[1] else iter(())
         while some := list(islice(frames, chunk)):
             samples = self._samples(some, state)
             if samples:
                 with torch.inference_mode():
                     is_full = len(some) == chunk
                     state = network.write_global(some, source.info.duration, state, samples, is_full)
-            if on_frame is not None:
-                on_frame(some[-1].index)
-        return replace(state, is_global_complete=True)
+            state = replace(state, global_index=some[-1].index + every)
+            if heard.on_frame is not None:
+                heard.on_frame(some[-1].index)
+            if heard.on_state is not None:
+                heard.on_state(state)
+        return replace(state, is_global_complete=True, global_index=None)
 
     def _segment_chunks(
         self, source: FrameSource, network: AveragedViews, state: VideoState, chunk: int, soft: bool
@@ -367,11 +378,21 @@ def load(
     return Segmenter.from_pretrained(name_or_path, device, precision, quality)
 
 
+def _check_state(state: VideoState | None, texts: tuple[str, ...], views: Views, is_corrected: bool) -> None:
+    """Nothing, where a video can go on from the state with these sentences in these views."""
+    if state is not None and state.expressions != texts:
+        raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
+    if state is not None and state.global_index is not None and is_corrected:
+        raise LocaterError("The saved state is of a video without corrections; begin anew to correct it.")
+    if state is not None and state.views != views:
+        raise LocaterError(f"The saved state belongs to the scales {state.views}; go on with these.")
+
+
 def _is_live(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:
     if mode == "file" and not frames.is_repeatable:
         raise LocaterError("A stream cannot be read twice; use mode='live', or give a file or a list of frames.")
     if state is not None:
-        return not state.is_global_complete
+        return not state.is_global_complete and state.global_index is None
     return mode == "live" or not frames.is_repeatable
 
 

@@ -24,7 +24,7 @@ class Writing:
 
 @dataclass(frozen=True)
 class Before:
-    """What was segmented of a video before it was interrupted: the state, and all frames up to it."""
+    """What was done of a video before it was interrupted: the state, and the results of all frames up to it."""
 
     state: VideoState
     results: Iterable[FrameMasks]
@@ -39,6 +39,7 @@ def write_results(
     *,
     before: Before | None = None,
     on_global_frame: Callable[[int], None] | None = None,
+    on_global_state: Callable[[VideoState], None] | None = None,
     on_result: Callable[[FrameResult], None] | None = None,
 ) -> list[str]:
     """What was found, once every frame is segmented and written into `folder`, which exists.
@@ -58,6 +59,7 @@ def write_results(
             threshold=writing.threshold,
             state=None if before is None else before.state,
             on_global_frame=on_global_frame,
+            on_global_state=on_global_state,
             corrections=writing.corrections,
             views=writing.views,
         )
