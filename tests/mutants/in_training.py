@@ -52,7 +52,7 @@ TRAINING = (
     Mutant(
         name="loss-of-unannotated-frames",
         file="training/losses.py",
-        old="share = batch.is_annotated / batch.is_annotated.sum()",
+        old="share = batch.is_annotated / mean_over_processes(batch.is_annotated.sum())",
         new="share = torch.ones_like(batch.is_annotated) / batch.is_annotated.numel()",
         tests=(LOSS,),
         why="Frames without a mask would teach that nothing is there.",
@@ -213,6 +213,22 @@ TRAINING = (
         why="The report would praise what was learned by heart.",
     ),
     Mutant(
+        name="mirrored-by-process",
+        file="training/data/batches.py",
+        old="[clips * rank : clips * (rank + 1)]",
+        new="[:clips]",
+        tests=("training/test_data.py::test_processes_mirror_the_clips_that_one_alone_would",),
+        why="Every process would mirror the same places of its share, and two would not train as one does.",
+    ),
+    Mutant(
+        name="older-states-kept",
+        file="training/resume.py",
+        old='sorted(folder.glob("state-*"))[:-1]',
+        new='sorted(folder.glob("state-*"))[:-2]',
+        tests=("training/test_resume.py::test_only_the_newest_whole_state_is_kept",),
+        why="What a kill left of an older state would stay for good.",
+    ),
+    Mutant(
         name="best-is-the-last",
         file="training/trainer.py",
         old="self.best_score is None or score > self.best_score",
@@ -235,5 +251,21 @@ TRAINING = (
         new="return clip",
         tests=("training/data/test_mixture.py::test_each_dataset_goes_through_all_its_sentences_before_any_again",),
         why="A dataset in a mixture would skip sentences for ever.",
+    ),
+    Mutant(
+        name="rehearsal-of-what-is-taught",
+        file="training/finetune/rehearsal.py",
+        old="if word not in taught and may_be_noun(word)",
+        new="if may_be_noun(word)",
+        tests=("training/test_rehearsal.py::test_each_clip_is_asked_for_other_things_and_the_start_answers",),
+        why="A folder that gives a known word another sense would be contradicted.",
+    ),
+    Mutant(
+        name="second-look-speaks-on-taught-names",
+        file="model/second_look.py",
+        old="(nouns @ self.taught.T > WELL_KNOWN).any(-1, keepdim=True)",
+        new="(nouns @ self.taught.T > 2).any(-1, keepdim=True)",
+        tests=("training/test_rehearsal.py::test_a_second_look_is_silent_on_new_names_and_on_those_it_would_doubt",),
+        why="It would doubt what was just learned.",
     ),
 )

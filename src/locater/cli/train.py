@@ -32,7 +32,6 @@ def train(
     track: Annotated[list[str], typer.Option(help="More trackers, by accelerate's names: tensorboard, wandb.")] = [],  # noqa: B006
 ) -> None:
     """Train a preset or a recipe, all of its stages; start it under `accelerate launch` or `torchrun` for many GPUs."""
-    from locater.evaluation.run.processes import place_among_processes
     from locater.training.command import train_preset
 
     mixture = _mixture(data, weights)
@@ -56,6 +55,13 @@ def train(
                 before=at.first_step,
             ),
         )
+    _tell(scores, out)
+
+
+def _tell(scores: dict[str, float], out: Path) -> None:
+    """Print what came of a training; of several processes the first alone."""
+    from locater.evaluation.run.processes import place_among_processes
+
     if place_among_processes().is_first:
         for kind, score in scores.items():
             typer.echo(f"{kind:<14}{score:.3f}")
