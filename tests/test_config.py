@@ -49,7 +49,7 @@ def test_every_preset_is_valid_and_described(name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"visul": {}}, "'visul' is no known setting; known here are decoder, fusion"),
+        ({"visul": {}}, "'visul' is no known setting; known here are decoder, design"),
         ({"memory": {"heds": 2}}, "known here are global_ratio, heads, interval"),
         ({"visual": {"dpth": 2}}, "known here are depth, heads"),
         ({"memory": {"heads": "2"}}, "memory.heads"),

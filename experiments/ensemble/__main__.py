@@ -33,18 +33,18 @@ SIZE = 64
 VIEWS = Views((1.0, 1.25, 1.5), flip=True)  # chosen on the validation split, seed 0
 NEAR = 0.05  # of IoU: so near to the best candidate is a right choice
 COMMON = (
-    "training.batch_size=12",
+    "training.batch_size=24",
     "training.sentences=2",
     "training.clip_frames=2",
     "training.global_frames=0",
     "training.clip_strides=[0]",
     "training.optimizer=adamw",
     "training.learning_rate=2e-3",
-    "training.warmup_steps=30",
+    "training.warmup_steps=50",
     "training.max_gradient_norm=1.0",
     "training.dice_weight=1.0",
     "training.validation_videos=0",
-    "training.ema_decay=0.98",
+    "training.ema_decay=0.99",
     "training.save_every=100000",
     "training.kind_weights={motion: 0, early_event: 0, late_event: 0, occlusion: 0, relation: 0, size: 0, absent: 0, "
     "appearance: 2, position: 1}",
@@ -54,7 +54,7 @@ IMAGE = (
     "memory.local_ratio=0",
     "fusion.modules=1",
     "training.clip_frames=1",
-    "training.batch_size=24",
+    "training.batch_size=32",
 )
 
 
@@ -67,8 +67,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--parts", default=",".join(PARTS), help="of each seed; each needs those before it")
-    parser.add_argument("--steps", type=int, default=200, help="of each member")
-    parser.add_argument("--grounding-steps", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=400, help="of each member")
+    parser.add_argument("--grounding-steps", type=int, default=150)
     parser.add_argument("--videos", type=int, default=24, help="of each split")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -6,22 +6,14 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from locater.encoder_settings import I3DConfig, Settings, TinyViTConfig, VideoSwinConfig, WordPiecesConfig
 from locater.errors import LocaterError
 from locater.presets import merged, preset_values
 from locater.presets.numbers import load_yaml
 
-
-class Settings(BaseModel):
-    """A group of settings that cannot change once made."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
 _SettingsT = TypeVar("_SettingsT", bound=Settings)
-
-Count = Annotated[int, Field(ge=1, le=64)]
 
 DataWeight = Annotated[float, Field(gt=0, le=1e6)]
 
@@ -50,55 +42,6 @@ class EfficientNetConfig(Settings):
     deep: bool = False
     recognises: bool = False  # keeps ImageNet's classifier and compares its classes' names with the sentence's words
     drop_path: float = Field(0.0, ge=0, lt=1)  # in training, the chance that the last block is left out for a frame
-    pretrained: str | None = None
-
-    @property
-    def patch_size(self) -> int:
-        """Pixels per side of one output cell."""
-        return 16
-
-
-class TinyViTConfig(Settings):
-    """MobileSAM's TinyViT-5M; `deep` adds its last stage."""
-
-    kind: Literal["tiny_vit"]
-    deep: bool = False
-    drop_path: float = Field(0.0, ge=0, lt=1)
-    pretrained: str | None = None
-
-    @property
-    def patch_size(self) -> int:
-        """Pixels per side of one output cell."""
-        return 16
-
-
-class VideoSwinConfig(Settings):
-    """Video-Swin up to its stride-16 stage, over windows of 16 frames; the defaults are Video-Swin-T's."""
-
-    kind: Literal["video_swin"]
-    width: int = Field(96, ge=1, le=1024)  # of its first stage; each further one has twice the channels
-    depths: tuple[Count, Count, Count] = (2, 2, 6)
-    heads: tuple[Count, Count, Count] = (3, 6, 12)
-    pretrained: str | None = None
-
-    @model_validator(mode="after")
-    def _heads_fit(self) -> Self:
-        for stage, heads in enumerate(self.heads):
-            if self.width * 2**stage % heads:
-                raise ValueError(f"width {self.width * 2**stage} of stage {stage + 1} is not a multiple of its heads")
-        return self
-
-    @property
-    def patch_size(self) -> int:
-        """Pixels per side of one output cell."""
-        return 16
-
-
-class I3DConfig(Settings):
-    """I3D, the inflated Inception-v1, up to its stride-16 stage, over windows of 16 frames."""
-
-    kind: Literal["i3d"]
-    scale: float = Field(1.0, gt=0, le=1)  # of every layer's channels
     pretrained: str | None = None
 
     @property
@@ -214,11 +157,15 @@ class RefinerConfig(Settings):
 class ModelConfig(Settings):
     """One network, whole: `build(config)` needs nothing else but pretrained files it names."""
 
+    # authors: the network of their released code (docs/deviations.md), which reads sizes, `visual` and `text` alone.
+    design: Literal["paper", "authors"] = "paper"
     image_size: int = Field(320, ge=1)  # S
     keep_aspect: bool = False  # frames keep their shape, at about S x S pixels; else they are squashed to squares
     width: int = Field(768, ge=1)  # D
     visual: Annotated[VisualConfig, Field(discriminator="kind")] = ViTConfig()
-    text: Annotated[LSTMConfig | VectorsConfig | HuggingFaceConfig, Field(discriminator="kind")] = LSTMConfig()
+    text: Annotated[LSTMConfig | VectorsConfig | HuggingFaceConfig | WordPiecesConfig, Field(discriminator="kind")] = (
+        LSTMConfig()
+    )
     fusion: FusionConfig = FusionConfig()
     memory: MemoryConfig = MemoryConfig()
     decoder: DecoderConfig = DecoderConfig()
@@ -230,6 +177,12 @@ class ModelConfig(Settings):
             raise ValueError(
                 f"image_size {self.image_size} is not a multiple of the patch size {self.visual.patch_size}"
             )
+        if self.design == "authors" and not (
+            isinstance(self.visual, ViTConfig) and isinstance(self.text, WordPiecesConfig)
+        ):
+            raise ValueError("design authors needs visual.kind vit and text.kind word_pieces")
+        if self.design == "paper" and isinstance(self.text, WordPiecesConfig):
+            raise ValueError("text.kind word_pieces has no padding mask, which only design authors can do without")
         what = self._what
         if isinstance(what, EfficientNetConfig) and what.recognises:
             if not what.deep:
@@ -431,6 +384,7 @@ def _known_keys(group: type[Settings], path: list[str]) -> list[str]:
         "lstm": LSTMConfig,
         "vectors": VectorsConfig,
         "huggingface": HuggingFaceConfig,
+        "word_pieces": WordPiecesConfig,
         "fusion": FusionConfig,
         "memory": MemoryConfig,
         "decoder": DecoderConfig,

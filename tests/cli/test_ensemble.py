@@ -8,6 +8,7 @@ from PIL import Image
 
 from tests.support.command_line.running import Run, refused
 from tests.support.evaluation_command import tiny_checkpoint
+from tests.support.tiny_clipseg import tiny_clipseg
 
 WORLD = ("shapes", "--count", "1", "--limit", "2")
 
@@ -57,3 +58,18 @@ def test_an_entry_from_members_to_results(run: Run, shapes_checkpoint: Path, tmp
     assert "There is no" in told
     more = ("ensemble", "run", "shapes", "--count", "1", "--limit", "3", "--size", "64", *members)
     assert "has no answer to" in refused(run, tmp_path, *more, "--out", tmp_path / "new")
+
+
+def test_an_image_model_proposes_a_member(run: Run, tmp_path: Path) -> None:
+    one = ("shapes", "--count", "1", "--limit", "1", "--size", "64")
+    masks, out = tmp_path / "proposed", tmp_path / "out"
+    ran = run("ensemble", "propose", tiny_clipseg(tmp_path / "clipseg"), *one, "--device", "cpu", "--out", masks)
+    assert ran.code == 0 and "Masks of 1 questions" in ran.out, ran.err
+    assert len(list(masks.rglob("*.png"))) == 32
+    ran = run("ensemble", "run", *one, "--member", f"clipseg={masks}", "--how", "fuse", "--out", out)
+    assert ran.code == 0, ran.err
+    for path in masks.rglob("*.png"):
+        joined = out / "masks" / path.relative_to(masks)
+        assert joined.read_bytes() == path.read_bytes(), "alone, it is what it was"
+    told = refused(run, tmp_path, "ensemble", "propose", tmp_path / "nothing", *one, "--out", tmp_path / "new")
+    assert "cannot be loaded" in told

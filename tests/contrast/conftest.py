@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.pages.browser import browser  # noqa: F401 (a fixture)
 from tests.support.pages.reviewing import make_set
 
 

@@ -1,9 +1,7 @@
 """The review's page in a real browser: keys, mouse, colours, and a server killed under it."""
 
 import re
-import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,8 +11,6 @@ import pytest
 from tests.support.pages.reviewing import decisions, reviewing
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here; apt-get install chromium")
 expect = sync_api.expect
 
 TABLE_1 = {  # the paper's own colours
@@ -25,15 +21,6 @@ TABLE_1 = {  # the paper's own colours
     "ARGM-LOC": "rgb(255, 128, 0)",
     "ARGM-TMP": "rgb(128, 0, 128)",
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        # Without its own sandbox, which root may not have; it opens our own page alone.
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

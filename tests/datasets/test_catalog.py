@@ -30,7 +30,7 @@ def test_one_spelling_and_the_old_one_name_the_same(tmp_path: Path) -> None:
             None,
             None,
             None,
-            r"There is no dataset 'a2d'; choose one of shapes, composed:PACK, positions:PACK, a2d-",
+            r"There is no dataset 'a2d'; choose one of shapes, composed:PACK, failures, positions:PACK, a2d-",
         ),
         ("folder:a", Path("b"), None, None, "folder is given two folders, a and b; write folder:a alone"),
         ("a2d-sentences:{}", None, "valid", None, "a2d-sentences has no split 'valid'; it has train, test"),

@@ -53,11 +53,11 @@ def test_subsets_weigh_the_same_and_objects_make_thirds() -> None:
     assert groups == [(2, 2, 0.2), (3.5, 2, 0.35), (8.5, 2, pytest.approx(0.85))]
     assert "T" not in found["thirds"]  # nobody counted its objects
     text = report("a2d-s+-all", samples).markdown()
-    assert "| S, LOCATER ViT-B/6 | 19.0 | 19.0 | 31.4 | 29.9 | - | - |" in text
+    assert "| S, LOCATER | 19.0 | 19.0 | 31.4 | 29.9 | - | - |" in text
     assert "| S | 3.50 | 2 | 35.00 | 4.11 | 29.8 |" in text
     # Another source is not the paper's; other kinds are no subsets; a part has no average.
     other = report("contrast-shapes-test-all", samples).markdown()
-    assert "LOCATER ViT-B/6" not in other and "| S | 3.50 | 2 | 35.00 | - | - |" in other
+    assert "S, LOCATER" not in other and "| S | 3.50 | 2 | 35.00 | - | - |" in other
     assert "thirds" not in report("a2d-s+-N", [scored("N", 0, 2, 50)]).figures()
     assert "average" not in report("a2d-s+-S", samples[1:7]).figures()
 
@@ -88,4 +88,4 @@ def test_a_built_set_is_scored(
     code, out, _ = run(monkeypatch, capfd, *words, "--split", "T", "--out", tmp_path / "part")
     alone = json.loads((tmp_path / "part" / "results.json").read_text())
     assert code == 0 and alone["dataset"] == "a2d-s+-T" and alone["scores"] == by_kind["T"]
-    assert alone["published"]["LOCATER ViT-B/6"]["mIoU"] == 30.2
+    assert alone["published"]["LOCATER"]["mIoU"] == 30.2

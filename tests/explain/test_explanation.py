@@ -72,4 +72,4 @@ def test_the_page_holds_everything_and_asks_for_nothing(explanation: Explanation
     assert not re.search(r"https?:|<script|<link|url\(", page)
     sources = re.findall(r'src="([^"]{12})', page)
     assert len(sources) > 5 and all(source.startswith("data:image/") for source in sources)
-    assert words_figure(explanation).size[0] > 500
+    assert words_figure(explanation, explanation.word_attention).size[0] > 500

@@ -215,4 +215,3 @@ def _whole_lines(out: Path) -> list[str]:
         for line in path.read_text("utf-8").splitlines(keepends=True)
         if line.endswith("\n")
     ]
-

@@ -1,6 +1,5 @@
 """Several mask sequences joined, and an image model as a source of them."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,9 @@ from locater.inference.ensemble.fusing import checked_how, fused, weights_of
 from locater.inference.ensemble.image_model import ImageModel, followed
 from locater.inference.ensemble.scoring import Scorer
 from locater.model.build import build
-from locater.model.grounding import Grounding
+from locater.model.grounding.grounding import Grounding
 from locater.video.reader import open_source
+from tests.support.tiny_clipseg import tiny_clipseg
 
 ON, OFF = np.ones((4, 6), dtype=np.bool_), np.zeros((4, 6), dtype=np.bool_)
 
@@ -56,37 +56,7 @@ def test_scores_need_frames_that_all_have() -> None:
 
 @pytest.fixture(scope="module")
 def clipseg(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A randomly initialised CLIPSeg of a few thousand weights, saved as transformers saves any."""
-    from transformers import (
-        CLIPSegConfig,
-        CLIPSegForImageSegmentation,
-        CLIPSegProcessor,
-        CLIPTokenizer,
-        ViTImageProcessor,
-    )
-
-    folder = tmp_path_factory.mktemp("clipseg")
-    letters = [*"adeghot", *(f"{letter}</w>" for letter in "adeghot")]
-    vocabulary = {word: number for number, word in enumerate([*letters, "<|startoftext|>", "<|endoftext|>"])}
-    (folder / "vocab.json").write_text(json.dumps(vocabulary))
-    (folder / "merges.txt").write_text("#version: 0.2\n")
-    tokenizer = CLIPTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"), model_max_length=16)
-    shared = {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 2, "num_hidden_layers": 3}
-    numbers = {"bos_token_id": len(letters), "eos_token_id": len(letters) + 1, "pad_token_id": len(letters) + 1}
-    config = CLIPSegConfig(
-        text_config={**shared, **numbers, "vocab_size": len(vocabulary), "max_position_embeddings": 16},
-        vision_config={**shared, "image_size": 32, "patch_size": 8},
-        projection_dim=16,
-        reduce_dim=16,
-        extract_layers=[0, 1, 2],
-        decoder_num_attention_heads=2,
-        decoder_intermediate_size=32,
-    )
-    torch.manual_seed(0)
-    CLIPSegForImageSegmentation(config).save_pretrained(folder)
-    size = {"height": 32, "width": 32}
-    CLIPSegProcessor(ViTImageProcessor(size=size), tokenizer).save_pretrained(folder)
-    return folder
+    return tiny_clipseg(tmp_path_factory.mktemp("clipseg"))
 
 
 def test_an_image_model_marks_each_frame_alone(clipseg: Path, tmp_path: Path) -> None:

@@ -227,4 +227,20 @@ DATA = (
         ),
         why="Any noun at all would pass for near kin.",
     ),
+    Mutant(
+        name="bound-alike",
+        file="worlds/failures/staging.py",
+        old="pairs = ((grid[0][0], grid[1][1]), (grid[0][1], grid[1][0]))",
+        new="pairs = ((grid[0][0], grid[1][0]), (grid[0][1], grid[1][1]))",
+        tests=("worlds/test_failures.py::test_both_sentences_of_a_binding_have_the_same_words",),
+        why="Each sentence would name one colour, and words alone would tell the two apart.",
+    ),
+    Mutant(
+        name="time-not-kept",
+        file="reproduce/pieces.py",
+        old="if minutes is not None and time.monotonic() - started_at >= 60 * minutes:",
+        new="if minutes is not None and time.monotonic() - started_at >= 60 * minutes + 60:",
+        tests=("reproduce/test_pieces.py::test_the_time_is_kept_and_what_is_left_is_told",),
+        why="A run would go on past the time that it was given.",
+    ),
 )

@@ -294,4 +294,28 @@ MODEL = (
         tests=("model/test_checkpoint.py::test_words_of_both_keep_what_was_learned_for_them",),
         why="Of a vocabulary of the same length every word would have another's vector.",
     ),
+    Mutant(
+        name="rolled-cells-look-at-each-other",
+        file="model/visual/video/swin.py",
+        old="region = (place >= side - span).long() + (place >= side - by).long() * bool(by)",
+        new="region = (place >= side - span).long()",
+        tests=("model/visual/video/test_swin.py::test_it_is_its_definition_with_public_weights",),
+        why="The left edge of a frame would see the right one.",
+    ),
+    Mutant(
+        name="ragged-window-starts-over",
+        file="model/visual/video/windowed.py",
+        old=".clamp(max=count - 1)",
+        new=".remainder(count)",
+        tests=("model/visual/video/test_windowed.py::test_windows_are_seen_alone_and_the_last_one_stands_still",),
+        why="A last window is filled with its last frame, as the exported loop fills it.",
+    ),
+    Mutant(
+        name="authors-mean-of-what-is-written",
+        file="model/authors/memory.py",
+        old='written = rearrange(gate.transpose(-1, -2) @ given, "b h n d -> b n (h d)")',
+        new='written = rearrange(gate.transpose(-1, -2) @ given / given.shape[2], "b h n d -> b n (h d)")',
+        tests=("model/authors/test_authors.py::test_it_is_their_released_code",),
+        why="Their code sums over patches where the paper takes the mean.",
+    ),
 )

@@ -14,7 +14,7 @@ TRAINING = (
         file="training/grounding/candidates.py",
         old="return stacked.gather(1, order[..., None, None, None].expand_as(stacked))",
         new="return stacked",
-        tests=("training/test_grounding.py::test_a_sentence_has_right_and_wrong_candidates_in_no_order",),
+        tests=("training/grounding/test_grounding_fit.py::test_a_sentence_has_right_and_wrong_candidates_in_no_order",),
         why="A module could learn the place of the right candidate instead of what it shows.",
     ),
     Mutant(
@@ -227,5 +227,29 @@ TRAINING = (
         new="share = max(share for",
         tests=("training/test_finetune.py::test_the_least_change_that_helps_is_taken",),
         why="What the folder does not show would be forgotten for nothing.",
+    ),
+    Mutant(
+        name="mixture-counts-all-clips",
+        file="training/data/mixture.py",
+        old="return periods * self._before[place][PERIOD] + self._before[place][rest]",
+        new="return clip",
+        tests=("training/data/test_mixture.py::test_each_dataset_goes_through_all_its_sentences_before_any_again",),
+        why="A dataset in a mixture would skip sentences for ever.",
+    ),
+    Mutant(
+        name="rehearsal-of-what-is-taught",
+        file="training/finetune/rehearsal.py",
+        old="if word not in taught and may_be_noun(word)",
+        new="if may_be_noun(word)",
+        tests=("training/test_rehearsal.py::test_each_clip_is_asked_for_other_things_and_the_start_answers",),
+        why="A folder that gives a known word another sense would be contradicted.",
+    ),
+    Mutant(
+        name="second-look-speaks-on-taught-names",
+        file="model/second_look.py",
+        old="(nouns @ self.taught.T > WELL_KNOWN).any(-1, keepdim=True)",
+        new="(nouns @ self.taught.T > 2).any(-1, keepdim=True)",
+        tests=("training/test_rehearsal.py::test_a_second_look_is_silent_on_new_names_and_on_those_it_would_doubt",),
+        why="It would doubt what was just learned.",
     ),
 )

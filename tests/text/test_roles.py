@@ -91,6 +91,12 @@ def test_the_papers_example_gives_the_papers_roles() -> None:
         ("a ball thrown by a man", "Arg1 ball, Verb throw, Arg0 man"),
         ("the man is watching a dog eat", "Arg0 man, Verb watch, Arg1 dog, Verb eat"),
         ("the second from the right man is walking", "Arg0 second from right man, Verb walk"),
+        ("man behind on the stairs", "Arg0 man, ARGM-LOC behind, ARGM-LOC on stair"),
+        ("dog outside", ""),
+        (
+            "cat licking a chocolate on a person hand",
+            "Arg0 cat, Verb lick, Arg1 chocolate, ARGM-LOC on person hand",
+        ),
         # several verbs, and "be"
         ("a cat is sitting by the wall and eating", "Arg0 cat, Verb sit, ARGM-LOC by wall, Verb eat"),
         ("a dog is trying to catch a ball", "Arg0 dog, Verb try, Verb catch, Arg1 ball"),
@@ -116,6 +122,11 @@ def test_the_papers_example_gives_the_papers_roles() -> None:
 )
 def test_each_construction_has_its_roles(sentence: str, roles: str) -> None:
     assert roles_of(sentence) == roles
+
+
+def test_a_body_part_is_meant_and_not_whose_it_is() -> None:
+    (labelled,) = ours().label(["Cat licking a chocolate on a person hand"])
+    assert [phrase.head for phrase in labelled.phrases] == ["cat", "lick", "chocolate", "hand"]
 
 
 def test_places_in_the_sentence_never_overlap_and_hold_the_words() -> None:

@@ -14,6 +14,7 @@ from locater.video.guarded.processes import start_decoders
 from locater.web.segment.limits import Limits
 from locater.web.segment.server import SegmentServer
 from tests.support.command_line.clips import two_sentence_checkpoint, write_video
+from tests.support.pages.browser import browser  # noqa: F401 (a fixture)
 
 Serve = Callable[..., SegmentServer]
 

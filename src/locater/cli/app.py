@@ -15,6 +15,7 @@ from locater.cli.ensemble import ensemble
 from locater.cli.evaluate import compare, evaluate, score, submission
 from locater.cli.explain import explain
 from locater.cli.live import live
+from locater.cli.paper.reproduce import reproduce
 from locater.cli.process.stopping import INTERRUPTED, stopped
 from locater.cli.segment import demo, segment
 from locater.cli.serving.web import web
@@ -29,7 +30,7 @@ app = typer.Typer(
 )
 for command in (
     *(segment, batch, live, explain, demo, info, presets, init, average, export),
-    *(train, finetune, evaluate, score, compare, ablate, second_look, bench, web),
+    *(train, finetune, evaluate, score, compare, ablate, reproduce, second_look, bench, web),
 ):
     app.command()(command)
 for name, group in (("submission", submission), ("data", data), ("contrast", contrast), ("ensemble", ensemble)):

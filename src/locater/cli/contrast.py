@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 contrast = typer.Typer(help="Build harder test sets from any dataset, as the paper's A2D-S+.", no_args_is_help=True)
 
-_LABELER = "Your own role labeler, as module:callable; ours by default."
+_LABELER = "huggingface:FOLDER-or-hub-name, a trained one; your own, as module:callable; our rules by default."
 
 
 @contrast.command("roles")

@@ -35,7 +35,7 @@ def ensemble_train(
 ) -> None:
     """Train the module that scores candidate masks, on candidates made from a dataset's or world's truth."""
     from locater.config import GroundingConfig, parse_changes, parse_settings
-    from locater.model.grounding_files import check_grounding_folder
+    from locater.model.grounding.files import check_grounding_folder
     from locater.training.grounding.command import GroundingRequest, train_grounding
 
     check_grounding_folder(out, force)
@@ -129,20 +129,9 @@ def ensemble_run(
     from locater.evaluation.ensemble.run import EnsembleRequest, run_ensemble
     from locater.inference.ensemble.fusing import checked_how
 
+    source, members = find_source(dataset), tuple(member)
     request = EnsembleRequest(
-        data=find_source(dataset),
-        members=tuple(member),
-        out=out,
-        grounding=grounding,
-        how=checked_how(how),
-        doubt=doubt,
-        split=split,
-        count=count,
-        size=size,
-        limit=limit,
-        submission=submission,
-        device=device,
-        force=force,
+        source, members, out, grounding, checked_how(how), doubt, split, count, size, limit, submission, device, force
     )
     with progress_display("questions/s") as progress:
         task = progress.add_task("joining", total=None)

@@ -1,9 +1,10 @@
 """The commands that score: `locater evaluate`, `score`, `compare` and `submission check`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +24,9 @@ from locater.cli.options import (
 from locater.cli.segmenting.views import read_views
 from locater.cli.terminal import one_line, progress_display
 from locater.errors import LocaterError
+
+if TYPE_CHECKING:
+    from locater.evaluation.run.runner import Listener
 
 _MASKS = "A folder or zip of PNGs, or a JSON of COCO run lengths."
 _SCORED = (
@@ -67,24 +71,26 @@ def evaluate(
         checkpoint, source, out, split, count, limit, submission, failures, live, contrasts, views=views
     )
     segmenter = open_segmenter(checkpoint, place.device(device), precision, fast, best)
-    with progress_display("questions/s") as progress:
-        task = progress.add_task("answering", visible=place.is_first)
-        finished = run_evaluation(
-            request,
-            segmenter,
-            place,
-            listen=lambda at: progress.update(
-                task,
-                completed=at.answered,
-                total=at.questions,
-                description=f"answering, {at.frames} frames",
-                before=at.before,
-            ),
-        )
+    with _answering(place.is_first) as listen:
+        finished = run_evaluation(request, segmenter, place, listen=listen)
     _warn_of(finished.not_understood)
     if finished.report is not None:
         typer.echo(finished.report.markdown())
         typer.echo(f"Results: {out}")
+
+
+@contextmanager
+def _answering(is_shown: bool) -> "Iterator[Listener]":
+    """What is told how far the answers are, and shows it."""
+    with progress_display("questions/s") as progress:
+        task = progress.add_task("answering", visible=is_shown)
+        yield lambda at: progress.update(
+            task,
+            completed=at.answered,
+            total=at.questions,
+            description=f"answering, {at.frames} frames",
+            before=at.before,
+        )
 
 
 def _warn_of(not_understood: Sequence[str]) -> None:

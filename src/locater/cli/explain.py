@@ -37,7 +37,7 @@ def explain(
         (partial / "index.html").write_text(explanation_page(found, source.info.name, checkpoint), encoding="utf-8")
         numbers = json.dumps(found.numbers(), indent=1, ensure_ascii=False)
         (partial / "explanation.json").write_text(numbers + "\n", encoding="utf-8")
-        words_figure(found).save(partial / "words.png")
+        words_figure(found, found.word_attention).save(partial / "words.png")
     for word, weight in zip(found.words, found.word_attention.mean(0), strict=True):
         typer.echo(f"{weight:.2f}  {word}")
     for removed in sorted(found.removed, key=lambda each: each.mean_overlap):

@@ -47,6 +47,14 @@ SplitOption = Annotated[str | None, typer.Option(help="train, valid, test, ...; 
 ThresholdOption = Annotated[
     float | None, typer.Option(help="Leave masks empty whose score, from 0 to 1, is below this.")
 ]
+VideosAndSentences = Annotated[
+    list[str],
+    typer.Argument(
+        metavar='VIDEO... "SENTENCE"...',
+        help="Videos, folders of pictures or of videos, patterns; then what to segment: "
+        '"the dog on the left" "the other dog". What exists as a file is a video, anything else a sentence.',
+    ),
+]
 VideosOption = Annotated[Path | None, typer.Option(help="A file that lists the videos that count, one per line.")]
 
 ClickOption = Annotated[

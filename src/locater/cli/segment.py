@@ -23,6 +23,7 @@ from locater.cli.options import (
     ScalesOption,
     SentenceOption,
     ThresholdOption,
+    VideosAndSentences,
 )
 from locater.cli.segmenting.corrections import read_corrections, sentences_for
 from locater.cli.segmenting.formats import read_formats
@@ -40,20 +41,13 @@ if TYPE_CHECKING:
     from locater.records import FrameResult, FrameSource
 
 
+_OUT = typer.Option(help="Folder for the results, of several videos one in it for each; by default NAME.masks.")
+
+
 def segment(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar='VIDEO... "SENTENCE"...',
-            help="Videos, folders of pictures or of videos, patterns; then what to segment: "
-            '"the dog on the left" "the other dog". What exists as a file is a video, anything else a sentence.',
-        ),
-    ],
+    words: VideosAndSentences,
     sentence: SentenceOption = [],  # noqa: B006
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the results, of several videos one in it for each; by default NAME.masks."),
-    ] = None,
+    out: Annotated[Path | None, _OUT] = None,
     force: ForceOption = False,
     format: FormatOption = DEFAULT_FORMATS,
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,

@@ -11,21 +11,15 @@ from locater.cli.terminal import progress_display
 from locater.errors import LocaterError
 
 LARGEST_WEIGHT = 1e6  # as in a recipe's training.data
+_TRAINED_ON = "What to train on: shapes, composed:PACK, or a dataset and its folder; several are mixed."
+_WEIGHTS = "Of several --data, how often each is drawn, as 3,1; equally often by default."
 
 
 def train(
     preset: Annotated[str, typer.Argument(help="A preset's name, as `locater presets` lists them, or a recipe.yaml.")],
-    data: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME[:ROOT]",
-            help="What to train on: shapes, composed:PACK, or a dataset and its folder; several are mixed.",
-        ),
-    ],
+    data: Annotated[list[str], typer.Option(metavar="NAME[:ROOT]", help=_TRAINED_ON)],
     out: Annotated[Path, typer.Option(help="Folder of the run; a run that was interrupted there goes on.")],
-    weights: Annotated[
-        str | None, typer.Option(help="Of several --data, how often each is drawn, as 3,1; equally often by default.")
-    ] = None,
+    weights: Annotated[str | None, typer.Option(help=_WEIGHTS)] = None,
     changes: Annotated[
         list[str], typer.Option("--set", help="A setting, as memory.write=paper or training.steps=100.")
     ] = [],  # noqa: B006

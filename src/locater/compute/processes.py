@@ -30,13 +30,13 @@ class _Sum(torch.autograd.Function):
     """The sum of every process's tensor; what it makes of each of them comes back to all."""
 
     @staticmethod
-    def forward(_: Any, value: Tensor) -> Tensor:  # noqa: D102
+    def forward(_: Any, value: Tensor) -> Tensor:
         total = value.clone()
         distributed.all_reduce(total)
         return total
 
     @staticmethod
-    def backward(_: Any, gradient: Tensor) -> Tensor:  # type: ignore[override]  # noqa: D102
+    def backward(_: Any, gradient: Tensor) -> Tensor:  # type: ignore[override]
         total = gradient.clone()
         distributed.all_reduce(total)
         return total

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from locater.contrast.plan import Pair, Plan, SeveralActors
+from locater.published.tables import printed_table
 
 _PAPERS_SOURCE = "a2d-sentences-test"
-_PAPER: Mapping[str, tuple[int, int, float]] = {  # Table 2: videos, queries, objects per video
-    "source": (737, 1295, 1.76),
-    "M": (257, 856, 3.33),
-    "S": (1290, 1295, 5.02),
-    "T": (1293, 1295, 5.13),
-}
+_PAPERS_COLUMNS = {"source": "A2D-S test", "M": "M", "S": "S", "T": "T"}
 
 
 @dataclass(frozen=True)
@@ -71,8 +67,13 @@ def statistics_json(plan: Plan, columns: Mapping[str, Counts]) -> dict[str, Any]
         },
     }
     if plan.dataset_name == _PAPERS_SOURCE:
-        found["paper"] = {name: Counts(*row).as_json() for name, row in _PAPER.items()}
+        found["paper"] = {name: _printed_counts(column).as_json() for name, column in _PAPERS_COLUMNS.items()}
     return found
+
+
+def _printed_counts(column: str) -> Counts:
+    cells = {row.name: row.cells[column] for row in printed_table("statistic").rows}
+    return Counts(int(cells["videos"]), int(cells["queries"]), float(cells["objects per video"]))
 
 
 def statistics_markdown(found: Mapping[str, Any]) -> str:

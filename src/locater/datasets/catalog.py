@@ -36,6 +36,7 @@ class World:
     has_pack: bool
     training_split: str | None = None  # None: for evaluation alone
     validation_split: str | None = None  # to watch a training
+    may_have_pack: bool = False  # it is drawn from a pack where one is given
 
     is_drawn = True
 
@@ -53,7 +54,7 @@ class World:
         """The pack's folder, which the world itself looks into; None where it has none."""
         if self.has_pack and root is None:
             raise LocaterError(f"The world {name} needs its pack's folder; make one with `locater data compose`.")
-        if not self.has_pack and root is not None:
+        if not self.has_pack and not self.may_have_pack and root is not None:
             raise LocaterError(f"The world {name} is drawn, not read; leave {root} out.")
         return root
 
@@ -102,6 +103,7 @@ Entry = World | Annotated
 CATALOG: Mapping[str, Entry] = {
     "shapes": World(drawn_worlds.open_shapes, "test", 100, False, TRAINING_SPLIT, VALIDATION_SPLIT),
     "composed": World(drawn_worlds.open_composed, "test", 100, True, TRAINING_SPLIT, VALIDATION_SPLIT),
+    "failures": World(drawn_worlds.open_failures, "test", 100, False, may_have_pack=True),
     "positions": World(drawn_worlds.open_positions, "heldout", 200, True),
     "a2d-sentences": Annotated(a2d.A2DSentences, a2d.PUBLISHED, "test", "train", "test"),
     "jhmdb-sentences": Annotated(jhmdb.JhmdbSentences, jhmdb.PUBLISHED, "test"),

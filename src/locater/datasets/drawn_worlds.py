@@ -8,6 +8,8 @@ import torch
 from locater.records import Dataset
 from locater.worlds.composed import ComposedWorld
 from locater.worlds.composed.position_world import PositionWorld
+from locater.worlds.failures.composed import ComposedFailures
+from locater.worlds.failures.shapes import ShapesFailures
 from locater.worlds.seeds import KINDS
 from locater.worlds.shapes.world import ShapesWorld
 
@@ -39,3 +41,10 @@ def open_positions(pack: Path | None, split: str, count: int, drawing: Drawing) 
     """`count` scenes, drawn from a pack, each asked about on its left and on its right."""
     assert pack is not None
     return PositionWorld(pack, split, count, size=drawing.size, device=drawing.device)
+
+
+def open_failures(pack: Path | None, split: str, count: int, drawing: Drawing) -> Dataset:
+    """`count` scenes of each failure type: of shapes, or drawn from a pack where one is given."""
+    if pack is None:
+        return ShapesFailures(split, count, size=drawing.size, device=drawing.device)
+    return ComposedFailures(pack, split, count, size=drawing.size, device=drawing.device)

@@ -83,6 +83,10 @@ def explain(segmenter: Segmenter, source: FrameSource, expression: str, most_fra
     These frames alone are read, and all of them are written to both memories, so that every mask can be followed. Masks
     are those before any refiner, which knows no words.
     """
+    if segmenter.model.config.design == "authors":
+        raise LocaterError(
+            "The authors' network cannot be explained: its memories are written and read in another way."
+        )
     segmenter.read_words((expression,), anyway)
     said = split_words(expression)
     content = [place for place, word in enumerate(said) if word.lower() not in FUNCTION_WORDS]

@@ -75,11 +75,12 @@ def _words(explanation: Explanation) -> str:
         f"{escape(word)}</span>"
         for word, weight in zip(explanation.words, mean, strict=True)
     )
+    figure = words_figure(explanation, explanation.word_attention)
     return (
         "<h2>Which words decide</h2><p>How much the patches of the object look at each word where they first meet the "
         "words (Eq. 3), over all frames and frame by frame. Each column sums to 1.</p>"
         f'<p class="sentence">{" ".join(spans)}</p>'
-        f'<div class="wide">{_image(words_figure(explanation), "words over time", side=None)}</div>\n'
+        f'<div class="wide">{_image(figure, "words over time", side=None)}</div>\n'
     )
 
 

@@ -36,8 +36,14 @@ def chosen_frames(explanation: Explanation, most: int) -> list[int]:
     return sorted(set(np.linspace(0, count - 1, min(most, count)).round().astype(int).tolist()))
 
 
-def words_figure(explanation: Explanation, most: int = 6, column: int = 240) -> Image.Image:
-    """Frames with their masks and, beneath each, how much every word was looked at: the paper's figure of attention."""
+def words_figure(
+    explanation: Explanation,
+    weights: npt.NDArray[np.float64],
+    whose: str = "",
+    most: int = 6,
+    column: int = 240,
+) -> Image.Image:
+    """Frames with their masks and, beneath each, every word's weight (T, words): the paper's figure of attention."""
     places = chosen_frames(explanation, most)
     font, small = ImageFont.load_default(16), ImageFont.load_default(13)
     pictures = [marked(explanation.frames[place].pixels, explanation.masks[place]) for place in places]
@@ -50,7 +56,12 @@ def words_figure(explanation: Explanation, most: int = 6, column: int = 240) -> 
     )
     whole = Image.new("RGB", size, _PAPER)
     pen = ImageDraw.Draw(whole)
-    pen.text((_MARGIN, _MARGIN), shorten(f"“{explanation.expression}”", font, size[0] - 2 * _MARGIN), _INK, font)
+    pen.text(
+        (_MARGIN, _MARGIN),
+        shorten(f"“{explanation.expression}” {whose}".rstrip(), font, size[0] - 2 * _MARGIN),
+        _INK,
+        font,
+    )
     for row, word in enumerate(explanation.words):
         middle = top + row * _LINE + _LINE // 2
         pen.text((_MARGIN + label - 8, middle), shorten(word, font, label - 8), _INK, font, anchor="rm")
@@ -59,7 +70,7 @@ def words_figure(explanation: Explanation, most: int = 6, column: int = 240) -> 
         whole.paste(pictures[number].resize((column, height)), (left, _LINE + _MARGIN))
         seconds = clock_text(explanation.frames[place].timestamp)
         pen.text((left + column // 2, _LINE + _MARGIN + height + 10), seconds, _QUIET, small, anchor="mm")
-        _word_column(pen, explanation.word_attention[place].tolist(), left, top, column, small)
+        _word_column(pen, weights[place].tolist(), left, top, column, small)
     return whole
 
 

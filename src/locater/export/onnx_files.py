@@ -51,6 +51,8 @@ def export(model: Locater, folder: Path, to: str = "onnx", *, force: bool = Fals
     """
     if to not in FORMATS:
         raise LocaterError(f"There is no export to '{to}'; choose {', '.join(FORMATS)}.")
+    if model.config.design == "authors":
+        raise LocaterError("The authors' network is not exported; it runs with PyTorch alone.")
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise LocaterError(f"Exporting needs {', '.join(missing)}; run: pip install 'locater[export]'.")

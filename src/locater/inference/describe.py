@@ -27,9 +27,15 @@ def checkpoint_facts(target: str) -> list[tuple[str, str]]:
         ("fusion", f"{config.fusion.kind}, {config.fusion.modules} modules, width {config.width}"),
         ("memory", f"{config.global_cells} global and {config.local_cells} local cells, write rule '{memory.write}'"),
         ("whole video", f"one frame in {memory.interval} is looked at before the masks are made"),
-        ("decoder", f"{config.decoder.query} query, {config.decoder.readout}, {config.decoder.upsampling}"),
+        ("decoder", _decoder(config)),
         ("state of a video", f"{state.nbytes / 1e6:.2f} MB per sentence, however long the video is"),
     ]
+
+
+def _decoder(config: ModelConfig) -> str:
+    if config.design == "authors":
+        return "that of the authors' released code, as is the memory"
+    return f"{config.decoder.query} query, {config.decoder.readout}, {config.decoder.upsampling}"
 
 
 def video_facts(target: str) -> list[tuple[str, str]]:

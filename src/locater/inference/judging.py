@@ -27,7 +27,7 @@ DOUBTED, DOUBTED_IF_STRANGE, CARRIER_DOUBTED = -3.0, -5.0, -4.0
 
 @dataclass(frozen=True)
 class Said:
-    """What each of the sentences names, as directions among words; zeros where the network has no word for it."""
+    """What each of the sentences names, as directions among words; zeros where there is nothing to judge by."""
 
     nouns: Tensor  # (E, d)
     familiarity: Tensor  # (E,)
@@ -37,9 +37,9 @@ class Said:
     @classmethod
     def of(cls, model: Locater, second_look: SecondLook, expressions: Sequence[str]) -> "Said":
         """What the sentences name."""
-        nouns = meanings_of(model, [named_in(text) for text in expressions])
+        nouns = second_look.heard(meanings_of(model, [named_in(text) for text in expressions]))
         named = [(row, name) for row, text in enumerate(expressions) for name in _carriers_in(text)]
-        carriers = meanings_of(model, [name for _, name in named]) if named else nouns[:0]
+        carriers = second_look.heard(meanings_of(model, [name for _, name in named])) if named else nouns[:0]
         known = (second_look.familiarity(carriers) > WELL_KNOWN).tolist()
         return cls(
             nouns,

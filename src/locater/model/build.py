@@ -9,17 +9,18 @@ from torch import nn
 from locater.config import (
     EfficientNetConfig,
     HuggingFaceConfig,
-    I3DConfig,
     JoinedConfig,
     LSTMConfig,
     ModelConfig,
-    TinyViTConfig,
     VectorsConfig,
-    VideoSwinConfig,
     VisualConfig,
     ViTConfig,
 )
+from locater.encoder_settings import I3DConfig, TinyViTConfig, VideoSwinConfig, WordPiecesConfig
 from locater.errors import LocaterError
+from locater.model.authors.memory import AuthorsMemory
+from locater.model.authors.network import AuthorsDecoder, AuthorsFusion, AuthorsHeads, AuthorsLocater, AuthorsViT
+from locater.model.authors.text import WordPieceLSTM
 from locater.model.decoder import FineUpsampler, PatchReadout, QueryEmbedding, ReferringDecoder
 from locater.model.fusion import AuxiliaryHeads, Concatenation, CrossModalityEncoder
 from locater.model.locater import Locater
@@ -70,6 +71,8 @@ def build(config: ModelConfig, seed: int | None = None) -> Locater:
 
 def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrainedTokenizerBase] | None") -> Locater:
     """The network of `config` with random weights, around a given Hugging Face encoder where it has one."""
+    if config.design == "authors":
+        return _authors(config)
     visual = _visual(config.visual, config)
     modules = config.fusion.modules
     is_fused = config.fusion.kind == "transformer"
@@ -108,6 +111,27 @@ def assemble(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrained
         motion_targets=nn.Linear(config.width, config.memory.motion_targets) if config.memory.motion_targets else None,
         refiner=Refiner(config.refiner.enlarged) if config.refiner is not None else None,
         presence=PresenceHead(config.width) if config.decoder.presence else None,
+    )
+
+
+def _authors(config: ModelConfig) -> AuthorsLocater:
+    """The network of the authors' released code."""
+    assert isinstance(config.visual, ViTConfig) and isinstance(config.text, WordPiecesConfig)
+    visual, text, width = config.visual, config.text, config.width
+    return AuthorsLocater(
+        config=config,
+        visual=AuthorsViT(
+            image_size=config.image_size,
+            patch_size=visual.patch_size,
+            depth=visual.depth,
+            heads=visual.heads,
+            width=width,
+        ),
+        text=WordPieceLSTM(text.vocabulary, text.embeddings, text.embedding_width, text.layers, width, text.max_words),
+        fusion=AuthorsFusion(width, config.fusion.modules, config.fusion.heads),
+        auxiliary=AuthorsHeads(width, config.fusion.modules),
+        memory=AuthorsMemory(width, config.global_cells, config.local_cells),
+        decoder=AuthorsDecoder(width, visual.patch_size),
     )
 
 
@@ -208,3 +232,5 @@ def _text(config: ModelConfig, text_model: "tuple[PreTrainedModel, PreTrainedTok
         case HuggingFaceConfig(max_words=max_words, max_tokens=max_tokens):
             assert text_model is not None
             return HuggingFaceEncoder(*text_model, config.width, max_words, max_tokens)
+        case WordPiecesConfig():
+            raise TypeError("word pieces are read by the authors' network alone")

@@ -190,7 +190,8 @@ def load_second_look(folder: Path) -> SecondLook | None:
         familiar, meaning_width = tensors["familiar"].shape
     except (KeyError, ValueError):
         raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.") from None
-    look = SecondLook(channels, meaning_width, width, familiar)
+    tensors.setdefault("taught", tensors["familiar"][:0])  # files of networks that nobody tuned have none
+    look = SecondLook(channels, meaning_width, width, familiar, len(tensors["taught"]))
     _fill(look, tensors, path)
     return look.float().eval()
 

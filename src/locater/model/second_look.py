@@ -16,12 +16,14 @@ class SecondLook(nn.Module):
     Patches are recognised one by one, and near kin have much in common: a dog's flank is a cow's. The whole thing in
     one picture tells them apart. Crops and nouns have vectors of one space, learned from many named things, so that a
     noun that was never trained on has a place among those that were. `familiar` are those that were, often: a verdict
-    on a noun far from all of them weighs less.
+    on a noun far from all of them weighs less. `taught` are names that the network was given later, by people whose
+    word goes before this one's: it says nothing on them.
     """
 
     familiar: Tensor  # (K, E): directions of well-trained nouns
+    taught: Tensor  # (L, E): directions of names that it says nothing on
 
-    def __init__(self, channels: int, meaning_width: int, width: int, familiar: int) -> None:
+    def __init__(self, channels: int, meaning_width: int, width: int, familiar: int, taught: int = 0) -> None:
         super().__init__()
         self.from_crop = nn.Linear(channels, width)
         self.from_noun = nn.Sequential(nn.Linear(meaning_width, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, width))
@@ -29,6 +31,7 @@ class SecondLook(nn.Module):
         self.likeness = nn.Parameter(torch.tensor(3.0))  # of what ImageNet's classifier takes the crop for
         self.bias = nn.Parameter(torch.tensor(-2.0))
         self.register_buffer("familiar", torch.zeros(familiar, meaning_width))
+        self.register_buffer("taught", torch.zeros(taught, meaning_width))
         self.weights = nn.Linear(MEASURES, 1)  # a logistic regression on answers that were not trained on
 
     def forward(self, seen: Tensor, taken_for: Tensor, nouns: Tensor) -> Tensor:
@@ -42,6 +45,19 @@ class SecondLook(nn.Module):
         if not len(self.familiar):
             return nouns.new_zeros(len(nouns))
         return (nouns @ self.familiar.T).amax(-1).clamp(0.0, 1.0)
+
+    def heard(self, nouns: Tensor) -> Tensor:
+        """The nouns (M, E) that it says something on; zeros, as for no noun at all, in place of those it does not."""
+        if not len(self.taught):
+            return nouns
+        return nouns.masked_fill((nouns @ self.taught.T > WELL_KNOWN).any(-1, keepdim=True), 0.0)
+
+    def with_taught(self, nouns: Tensor) -> "SecondLook":
+        """The same, but silent on these names (M, E) as well."""
+        width, channels = self.from_crop.weight.shape
+        after = SecondLook(channels, nouns.shape[1], width, len(self.familiar), len(self.taught) + len(nouns))
+        after.load_state_dict({**self.state_dict(), "taught": torch.cat([self.taught, nouns.to(self.taught)])})
+        return after.eval()
 
     def score(self, verdict: Tensor, familiarity: Tensor, sureness: Tensor) -> Tensor:
         """The likelihood (N,) that masks have an IoU of .5 with what is meant, from `measures`; all arguments (N,)."""

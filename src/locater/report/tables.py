@@ -34,6 +34,11 @@ def percent(value: float | int | None) -> str:
     return "-" if value is None else f"{100 * value:.2f}"
 
 
+def printed_cell(value: float | None) -> str:
+    """A printed per cent; a dash where there is none."""
+    return "-" if value is None else f"{value:.1f}"
+
+
 def _cells(row: Sequence[str]) -> str:
     first, *others = row
     return f'<th scope="row">{escape(first)}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in others)

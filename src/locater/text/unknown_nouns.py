@@ -33,8 +33,13 @@ def unknown_nouns(words: Sequence[str], unknown: Sequence[str]) -> list[str]:
     return [
         word
         for word, plain, after in zip(words, lowered, following, strict=True)
-        if plain in strange and not plain.endswith(_NO_NOUNS_ENDINGS) and _ends_a_phrase(after)
+        if plain in strange and may_be_noun(plain) and _ends_a_phrase(after)
     ]
+
+
+def may_be_noun(word: str) -> bool:
+    """Whether a lower-case word by itself may name something: by its letters, and by what it surely is instead."""
+    return _is_spelt_with_letters(word) and word not in _BETWEEN_PHRASES and not word.endswith(_NO_NOUNS_ENDINGS)
 
 
 def _ends_a_phrase(after: str) -> bool:

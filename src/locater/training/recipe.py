@@ -7,7 +7,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from locater.config import Settings, TrainingConfig, parse_settings, parse_training, stage_values
+from locater.config import TrainingConfig, parse_settings, parse_training, stage_values
+from locater.encoder_settings import Settings
 from locater.errors import LocaterError
 from locater.model.checkpoint import find_checkpoint, shipped_checkpoints
 

@@ -124,7 +124,7 @@ class Mp4File:
             with _encoding(self._path), self._container:
                 self._container.mux(self._stream.encode(None))
                 if self._sound is not None:
-                    self._sound.copy_until(None)
+                    self._sound.finish()
         finally:
             self._close_sound()
 

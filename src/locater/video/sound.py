@@ -1,6 +1,7 @@
 """A video file's sound, carried over into another file beside its pictures."""
 
 import logging
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
@@ -37,18 +38,22 @@ class Sound:
             self._written = target.add_stream(
                 "aac", rate=rate, layout="mono" if stream.layout.nb_channels == 1 else "stereo"
             )
-        # The pictures' times count from the first picture, so the sound's must too.
-        pictures = source.streams.video[0]
-        self._starts_at = (pictures.start_time or 0) * (pictures.time_base or Fraction(0))
+        # The pictures' times count from the first picture, so the sound's must too; without any they do already.
+        starts = [(each.start_time or 0) * (each.time_base or Fraction(0)) for each in source.streams.video[:1]]
+        self._starts_at = starts[0] if starts else Fraction(0)
         self._packets = self._read()
         self._next = next(self._packets, None)
 
-    def copy_until(self, seconds: float | None) -> None:
-        """Hand on what sounds before this time; all that is left for None."""
-        while self._next is not None and (seconds is None or self._time(self._next) < seconds):
+    def copy_until(self, seconds: float) -> None:
+        """Hand on what sounds before this time."""
+        while self._next is not None and self._time(self._next) < seconds:
             self._write(self._next)
             self._next = next(self._packets, None)
-        if seconds is None and not self._is_copied:
+
+    def finish(self, seconds: float = math.inf) -> None:
+        """Hand on what is left, up to this time, and what the encoder still holds."""
+        self.copy_until(seconds)
+        if not self._is_copied:
             self._target.mux(self._written.encode(None))
 
     def close(self) -> None:
@@ -95,6 +100,19 @@ class Sound:
         return found
 
 
+def save_sound(path: Path, out: Path, seconds: float) -> bool:
+    """Write a video's sound to `out`, an mp4 file without pictures, up to this time; whether it has any."""
+    with av.open(str(out.absolute()), "w", format="mp4") as target:
+        sound = open_sound(path, target)
+        if sound is None:
+            return False
+        try:
+            sound.finish(seconds)
+        finally:
+            sound.close()
+    return True
+
+
 def open_sound(path: Path, target: OutputContainer) -> Sound | None:
     """The sound of a video file, to be copied into `target`; None where it has none, or `path` is no file."""
     if not path.is_file():
@@ -104,7 +122,7 @@ def open_sound(path: Path, target: OutputContainer) -> Sound | None:
     except (av.error.FFmpegError, OSError, ValueError):
         return None  # a file that went away: the pictures are here all the same
     stream = next((each for each in source.streams.audio if each.codec_context is not None), None)
-    if stream is None or not source.streams.video:
+    if stream is None:
         source.close()
         return None
     return Sound(path, source, stream, target)

@@ -41,7 +41,10 @@ def test_written_checked_and_scored_alike(
     for each in ("j", "f", "j&f", "oiou", "miou", "p@0.5", "presence_accuracy", "samples", "frames"):
         assert theirs["scores"][each] == ours["scores"][each]
     if name == "refer-youtube-vos":
-        assert ours["published"]["MTTR"] == {"J&F": 55.3} and "MTTR" in (out / "results.md").read_text()
+        assert (
+            ours["published"]["MTTR (CVPR22)"] == {"J&F": 55.3, "J": 54.0, "F": 56.6}
+            and "MTTR" in (out / "results.md").read_text()
+        )
 
 
 def test_ref_davis17_from_sentences_to_four_scores(

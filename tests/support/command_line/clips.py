@@ -16,15 +16,17 @@ DOG, OTHER = "the dog on the left", "the other dog"
 ALL_FORMATS = "overlay,png,rle,sheet"
 
 
-def write_video(path: Path, count: int, movflags: str = "", seed: int = 0) -> Path:
+def write_video(
+    path: Path, count: int, movflags: str = "", seed: int = 0, width: int = WIDTH, height: int = HEIGHT
+) -> Path:
     """A clip of a red square that moves."""
     with av.open(str(path), "w", options={"movflags": movflags} if movflags else {}) as container:
         stream = container.add_stream("libx264", rate=Fraction(24), options={"preset": "ultrafast"})
         assert isinstance(stream, av.VideoStream)
-        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         if count == 0:
             container.start_encoding()
-        noise = np.random.default_rng(seed).integers(0, 60, (HEIGHT, WIDTH, 3)).astype(np.uint8)
+        noise = np.random.default_rng(seed).integers(0, 60, (height, width, 3)).astype(np.uint8)
         for index in range(count):
             picture = noise.copy()
             picture[10:40, 5 + index % 50 : 35 + index % 50] = (250, 20, 20)

@@ -19,6 +19,7 @@ from locater.io import rle
 from locater.video.writer import FORMATS
 from locater.web.segment.server import SegmentServer
 from tests.support.command_line.clips import DOG, OTHER, bad_video
+from tests.support.making_videos import heard, write_video_with_sound
 from tests.support.pages.page_client import PageClient
 
 Serve = Callable[..., SegmentServer]
@@ -95,6 +96,20 @@ def test_every_format_can_be_taken_away(client: PageClient, clip: Path, segmente
     with zipfile.ZipFile(io.BytesIO(found["png"][1])) as archive:
         pictures = [name for name in archive.namelist() if name.endswith(".png")]
         assert len(pictures) == 20 and not any(name.startswith(("/", "..")) for name in archive.namelist())
+
+
+@pytest.mark.parametrize(("name", "codec", "delay"), [("late.mkv", "aac", 0.5), ("recorder.mov", "pcm_s16le", 0.0)])
+def test_overlays_sound_as_the_clip(client: PageClient, tmp_path: Path, name: str, codec: str, delay: float) -> None:
+    clip = write_video_with_sound(tmp_path / name, codec, delay)
+    key = client.opened(clip.read_bytes())
+    client.run(key, [DOG])
+    client.finished(key)
+    assert client.ask(f"/api/clips/{key}/exports", {"format": "overlay"})[0] == 202
+    until(partial(is_ready, client, f"/api/clips/{key}/exports/overlay"))
+    (tmp_path / "overlay.mp4").write_bytes(client.ask(f"/api/clips/{key}/exports/overlay")[1])
+    found, starts, length = heard(tmp_path / "overlay.mp4")
+    assert found == "aac" and starts == pytest.approx(heard(clip)[1], abs=0.03)
+    assert length == pytest.approx(heard(clip)[2], abs=0.07)
 
 
 @pytest.mark.parametrize("name", ["text", "empty", "frameless", "sound", "cut_behind_index", "cut_before_index"])

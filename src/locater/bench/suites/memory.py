@@ -17,12 +17,12 @@ from locater.errors import LocaterError
 from locater.model.compiled import compile_parts
 from locater.model.memory import LocalGlobalMemory
 from locater.model.transformer import EncoderBlock
+from locater.published.tables import printed_table
 
 TOKENS, WIDTH, HEADS = 256, 768, 12  # the paper's
 LENGTHS = (15, 30, 50, 80, 100, 300, 1_000, 10_000)
 CHECKED_FRAMES = 30
-BLOCK_LIMIT = 20.0  # seconds: a block that would take longer is not run
-PAPER = "2.01, 2.95, 4.57, 8.48, 11.54 and 1.71, 2.00, 2.22, 2.26, 2.26"
+BLOCK_LIMIT = 20.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,14 @@ class Setting:
     lengths: tuple[int, ...]
 
 
-def run(request: BenchRequest) -> Report:
-    """Milliseconds per frame at every length: the memory, run in each way that gives the same, and the block."""
-    setting = _setting(request)
+def run(request: BenchRequest, lengths: tuple[int, ...] = LENGTHS, block_seconds: float = BLOCK_LIMIT) -> Report:
+    """Milliseconds per frame at every length: the memory, run in each way that gives the same, and the block.
+
+    A block that would take longer than `block_seconds` is not run.
+    """
+    setting = _setting(request, lengths)
     ways, checks = checked_ways(request, setting, _ways(request, setting))
-    rows = _rows(request, setting, ways)
+    rows = _rows(request, setting, ways, block_seconds)
     memory = setting.memory
     return Report(
         name="memory",
@@ -55,11 +58,17 @@ def run(request: BenchRequest) -> Report:
         chart=Lines("Memory and Transformer block by video length", "frames", "ms per frame", _series(rows)),
         rows=rows,
         checks=checks,
-        notes=[f"The paper, ms per frame at 15, 30, 50, 80 and 100 frames, block and memory: {PAPER}."],
+        notes=[f"The paper, ms per frame at {_printed()}."],
     )
 
 
-def _setting(request: BenchRequest) -> Setting:
+def _printed() -> str:
+    printed = printed_table("ablation_efficiency")
+    rows = "; ".join(f"{row.name} {', '.join(row.cells.values())}" for row in printed.rows)
+    return f"{', '.join(printed.columns)}: {rows}"
+
+
+def _setting(request: BenchRequest, usual: tuple[int, ...]) -> Setting:
     config = preset_config(request)
     settings = config.memory
     if not (settings.global_ratio and settings.local_ratio):
@@ -76,7 +85,7 @@ def _setting(request: BenchRequest) -> Setting:
         place_embedding=False,
         read_mlp=settings.read_mlp,
     )
-    lengths = (4, 8) if request.is_quick else LENGTHS
+    lengths = (4, 8) if request.is_quick else usual
     return Setting(memory.to(request.device).eval(), tokens, width, settings.interval, lengths)
 
 
@@ -131,7 +140,7 @@ def _results(setting: Setting, way: Way, values: Tensor) -> tuple[Tensor, Tensor
     return torch.cat(contexts, dim=1), cells.clone()
 
 
-def _rows(request: BenchRequest, setting: Setting, ways: dict[str, Way]) -> list[Row]:
+def _rows(request: BenchRequest, setting: Setting, ways: dict[str, Way], block_seconds: float) -> list[Row]:
     heads = HEADS if setting.width % HEADS == 0 else 1
     block = EncoderBlock(setting.width, heads).to(request.device, request.dtype).eval()
     rows: list[Row] = []
@@ -150,9 +159,9 @@ def _rows(request: BenchRequest, setting: Setting, ways: dict[str, Way]) -> list
             rows.append({"frames": length, "what": f"memory, {name}", **timing.milliseconds(length)})
             times[name] = timing.median
         expected = longest[1] * (length / longest[0]) ** 2 if longest else 0.0  # attention soon is all of it
-        timed = None if expected > BLOCK_LIMIT else _block_time(request, block, values)
+        timed = None if expected > block_seconds else _block_time(request, block, values)
         if timed is None:
-            reason = f"not run, about {expected:.0f} s" if expected > BLOCK_LIMIT else "does not fit"
+            reason = f"not run, about {expected:.0f} s" if expected > block_seconds else "does not fit"
             rows.append({"frames": length, "what": f"block: {reason}"})
             continue
         longest = (length, timed.median)

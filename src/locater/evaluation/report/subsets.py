@@ -6,17 +6,17 @@ from typing import Any
 from locater.evaluation.metrics.sample_score import SampleScore
 from locater.evaluation.metrics.subsets import SUBSETS, Third, average_of, by_subset, thirds_of
 from locater.evaluation.metrics.summary import Scores
-from locater.evaluation.report.published import published_rows, published_thirds
+from locater.evaluation.report.published import Values, published_rows, published_thirds
 from locater.evaluation.report.sections import NO_SECTIONS, Evaluator, Sections
 from locater.evaluation.report.titles import TITLES
 from locater.records import Dataset
-from locater.report.tables import Table, percent
+from locater.report.tables import Table, percent, printed_cell
 
 _COLUMNS = ("map_of_precisions", "coco_ap", "oiou", "miou", "j&f", "presence_accuracy")
 _PRINTED = {"oiou": "oIoU", "miou": "mIoU", "map_of_precisions": "mAP", "coco_ap": "mAP"}
 _THIRDS_COLUMNS = ("", "objects a video", "questions", "mIoU", "the paper's objects a video", "LOCATER's mIoU")
 
-PublishedRows = Mapping[str, Mapping[str, float]]
+PublishedRows = Mapping[str, Values]
 PublishedThirds = Sequence[tuple[float, float]]
 
 
@@ -53,7 +53,7 @@ def _average_table(rows: Mapping[str, Scores], published: Mapping[str, Published
     for subset, scores in rows.items():
         cells.append([subset, *(percent(scores[column]) for column in _COLUMNS)])
         for method, values in published.get(subset, {}).items():
-            printed = [f"{values[_PRINTED[column]]:.1f}" if column in _PRINTED else "-" for column in _COLUMNS]
+            printed = [printed_cell(values.get(_PRINTED.get(column, ""))) for column in _COLUMNS]
             cells.append([f"{subset}, {method}", *printed])
     return Table("M, S, T and their average", ["", *(TITLES[column] for column in _COLUMNS)], cells)
 

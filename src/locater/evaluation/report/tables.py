@@ -14,10 +14,10 @@ from typing import Any
 from locater.evaluation.metrics.flicker import flicker
 from locater.evaluation.metrics.sample_score import SampleScore
 from locater.evaluation.metrics.summary import Scores, grouped, summarise
-from locater.evaluation.report.published import published_rows
+from locater.evaluation.report.published import Values, published_rows
 from locater.evaluation.report.sections import NO_SECTIONS, Sections
 from locater.evaluation.report.titles import TITLES
-from locater.report.tables import Table, percent
+from locater.report.tables import Table, percent, printed_cell
 
 _GROUP_TITLES = {
     "kind": "By kind of sentence",
@@ -26,11 +26,14 @@ _GROUP_TITLES = {
 }
 _GROUP_COLUMNS = ("oiou", "miou", "p@0.5", "map_of_precisions", "coco_ap", "j", "f", "j&f", "presence_accuracy")
 _PAPER_COLUMNS = {
+    **{f"P@0.{tenths}": f"p@0.{tenths}" for tenths in range(5, 10)},
     "mAP (mean of P@K)": "map_of_precisions",
     "mAP (COCO AP)": "coco_ap",
     "oIoU": "oiou",
     "mIoU": "miou",
     "J&F": "j&f",
+    "J": "j",
+    "F": "f",
 }
 
 _CSV_COLUMNS = (
@@ -80,7 +83,7 @@ class Report:
         return cls(run, answers, dataset_name, summarise(samples), grouped(samples), sections)
 
     @property
-    def published(self) -> dict[str, dict[str, float]]:
+    def published(self) -> dict[str, Values]:
         """What the paper prints of the same dataset; nothing of most."""
         return published_rows(self.dataset_name)
 
@@ -140,18 +143,15 @@ def _group_table(title: str, group: Mapping[str, Scores]) -> Table:
     return Table(title, ["", "questions", *(TITLES[name] for name in _GROUP_COLUMNS)], rows)
 
 
-def _paper_table(scores: Scores, published: Mapping[str, Mapping[str, float]]) -> Table:
+def _paper_table(scores: Scores, published: Mapping[str, Values]) -> Table:
     has = next(iter(published.values()))
     columns = [name for name in _PAPER_COLUMNS if name in has or (name.startswith("mAP") and "mAP" in has)]
     rows = [["ours", *(percent(scores[_PAPER_COLUMNS[name]]) for name in columns)]]
     for method, values in published.items():
         # One printed column for two definitions: it stands under both, marked.
-        rows.append(
-            [
-                method,
-                *(f"{values['mAP']:.1f} *" if name.startswith("mAP") else f"{values[name]:.1f}" for name in columns),
-            ]
-        )
+        cells = {name: values["mAP" if name.startswith("mAP") else name] for name in columns}
+        marks = {name: " *" if name.startswith("mAP") and cells[name] is not None else "" for name in columns}
+        rows.append([method, *(printed_cell(cells[name]) + marks[name] for name in columns)])
     note = "* printed as mAP without saying which of the two." if "mAP" in has else ""
     return Table("Beside the published results", ["", *columns], rows, note)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from locater.evaluation.report.annotators import AnnotatorsEvaluator
+from locater.evaluation.report.failure_types import FailureTypesEvaluator
 from locater.evaluation.report.positions import PositionsEvaluator
 from locater.evaluation.report.sections import Evaluator
 from locater.evaluation.report.stills import StillsEvaluator
@@ -14,6 +15,7 @@ from locater.records import Dataset
 # Each takes the kind of dataset that the catalog opens under its name.
 EVALUATORS: Mapping[str, Callable[[Any], Evaluator[Any]]] = {
     "positions": PositionsEvaluator,
+    "failures": FailureTypesEvaluator,
     "ref-davis17": AnnotatorsEvaluator,
     "davis": WordsEvaluator,
     "a2d-s+": SubsetsEvaluator,

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from locater.compute.device import find_device
 from locater.errors import LocaterError
-from locater.model.grounding import Grounding, Scene
-from locater.model.grounding_files import load_grounding
+from locater.model.grounding.files import load_grounding
+from locater.model.grounding.grounding import Grounding, Scene
 from locater.model.locater import Locater
 from locater.records import Frame, FrameSource, Mask
 from locater.video.transforms import frame_times, frames_to_tensor

@@ -1,6 +1,7 @@
 """Pretrained weights for visual encoders, from a safetensors file or the model hub; all of them fit, or none load."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -200,21 +201,29 @@ def _fill(encoder: VisualEncoder | Refiner, translation: Translation, origin: st
     given = translation.tensors
     missing = [name for name in expected if name not in given]
     unexpected = translation.unexpected + [translation.names[name] for name in given if name not in expected]
-    misshapen = [
-        f"{translation.names[name]} {tuple(given[name].shape)} instead of {tuple(value.shape)}"
-        for name, value in expected.items()
-        if name in given and given[name].shape != value.shape
-    ]
-    problems = [
-        f"{title} {_listed(names)}"
-        for title, names in (("missing", missing), ("unexpected", unexpected), ("of another shape", misshapen))
-        if names
-    ]
+    problems = misfits(expected, given, missing, unexpected, translation.names)
     if problems:
-        raise LocaterError(f"{origin} does not fit this encoder: {'; '.join(problems)}.")
+        raise LocaterError(f"{origin} does not fit this encoder: {problems}.")
     with torch.no_grad():
         for name, value in expected.items():
             value.copy_(given[name])
+
+
+def misfits(
+    expected: Mapping[str, Tensor],
+    given: Mapping[str, Tensor],
+    missing: list[str],
+    unexpected: list[str],
+    names: Mapping[str, str],
+) -> str:
+    """What does not fit, with the tensors' names, of the misshapen ones by `names`; empty where all fit."""
+    misshapen = [
+        f"{names.get(name, name)} {tuple(given[name].shape)} instead of {tuple(value.shape)}"
+        for name, value in expected.items()
+        if name in given and given[name].shape != value.shape
+    ]
+    problems = (("missing", missing), ("unexpected", unexpected), ("of another shape", misshapen))
+    return "; ".join(f"{title} {_listed(those)}" for title, those in problems if those)
 
 
 def _listed(names: list[str]) -> str:

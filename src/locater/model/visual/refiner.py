@@ -5,9 +5,9 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.compute.crop import crop_around
 from locater.compute.rows import expand_to_expressions
 from locater.compute.upsample import upsample
-from locater.model.visual.crop import crop_around
 from locater.model.visual.encoder import IMAGENET_STATISTICS, PixelNorm
 from locater.model.visual.tiny_vit import TinyViTTrunk
 from locater.model.visual.two_way import CHANNELS, BoxPrompt, ChannelNorm, MaskPrompt, PointPrompt, TwoWayDecoder

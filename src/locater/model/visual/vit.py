@@ -63,7 +63,15 @@ class VisionTransformer(VisualEncoder):
     def forward(self, frames: Tensor) -> VisualFeatures:
         """Features of `frames` (B, T, 3, S, S'), each frame on its own."""
         batch = frames.shape[0]
-        grid = self.grid(frames)
+        tokens, early = self.tokens(frames)
+        return VisualFeatures(
+            patches=rearrange(self.projection(tokens[:, 1:]), "(b t) p d -> b t p d", b=batch),
+            early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in early),
+            grid=self.grid(frames),
+        )
+
+    def tokens(self, frames: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The class token and the patches of every frame after the last norm, (B T, 1 + P, D), and the early maps."""
         pixels = rearrange(self.normalise(frames), "b t c h w -> (b t) c h w")
         early: tuple[Tensor, ...] = self.early_stem(pixels) if self.early_stem else ()
         embedded = self.patch_embedding(pixels)
@@ -71,15 +79,10 @@ class VisionTransformer(VisualEncoder):
             embedded = embedded + self.early_embedding(early[-1])
         tokens = rearrange(embedded, "n d rows columns -> n (rows columns) d")
         tokens = torch.cat([self.class_token.expand(len(tokens), -1, -1), tokens], dim=1)
-        tokens = tokens + resample_positions(self.positions, self.native_grid, grid)
+        tokens = tokens + resample_positions(self.positions, self.native_grid, self.grid(frames))
         for block in self.blocks:
             tokens = block(tokens)
-        patches = self.projection(self.norm(tokens[:, 1:]))
-        return VisualFeatures(
-            patches=rearrange(patches, "(b t) p d -> b t p d", b=batch),
-            early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in early),
-            grid=grid,
-        )
+        return self.norm(tokens), early
 
 
 def _early_embedding(stem: EarlyStem, patch_size: int, width: int) -> nn.Conv2d | None:

@@ -56,6 +56,9 @@ SIDES = _words("back background bottom center centre corner edge foreground fron
 BEFORE_BARE_SIDES = _words("at from in on to")
 BEFORE_SIDES = _words("back bottom center centre far front lower middle rear top upper very")
 
+PEOPLE = _words("adult baby boy child girl guy kid lady man person toddler woman")
+BODY_PARTS = _words("arm chest finger foot hand head knee lap leg neck palm shoulder")
+
 RESTING_VERBS = _words("be crouch kneel lay lie park rest sit sleep squat stand stay wait")
 MOTION_VERBS = _words(
     "climb come crawl creep drive fall fly go hop jump march move race ride roll run skate ski slide step swim walk"

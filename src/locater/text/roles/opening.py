@@ -4,15 +4,22 @@ from importlib import import_module
 
 from locater.errors import LocaterError
 from locater.text.roles.records import RoleLabeler
+from locater.text.roles.trained_labeler import TrainedLabeler, open_rules
+
+TRAINED = "huggingface"
 
 
 def open_labeler(spec: str = "") -> RoleLabeler:
-    """Our labeler, or what `module:callable` gives when called: a user's own, such as a BERT-based one."""
+    """The rules; a trained network, `huggingface:NAME`; or what a user's own `module:callable` gives when called."""
     if not spec:
-        return _our_labeler()
+        return open_rules()
     module_name, colon, attribute = spec.partition(":")
+    if module_name == TRAINED and attribute:
+        return TrainedLabeler(attribute)
     if not (module_name and colon and attribute):
-        raise LocaterError(f"'{spec}' names no labeler; write module:callable, for example my_roles:BertLabeler.")
+        raise LocaterError(
+            f"'{spec}' names no labeler; write {TRAINED}:FOLDER-or-hub-name, or module:callable, as my_roles:MyLabeler."
+        )
     try:
         labeler = getattr(import_module(module_name), attribute)()
     except Exception as error:  # whatever the user's module does wrong
@@ -21,15 +28,3 @@ def open_labeler(spec: str = "") -> RoleLabeler:
         raise LocaterError(f"'{spec}' gives no labeler: it needs a `name` and a `label(sentences)`.")
     found: RoleLabeler = labeler
     return found
-
-
-def _our_labeler() -> RoleLabeler:
-    try:
-        from locater.text.roles.spacy_labeler import SpacyLabeler
-
-        return SpacyLabeler()
-    except ImportError as error:
-        raise LocaterError(
-            f"Semantic roles need spaCy, its small English model and lemminflect ({error.name} is missing); "
-            'run: pip install "locater[contrast]".'
-        ) from error

@@ -36,13 +36,16 @@ class Claim:
 class ParsedSentence:
     """The parser's tokens beside the words that it was shown, one each."""
 
-    def __init__(self, words: list[Word], doc: "Doc") -> None:
+    def __init__(self, words: list[Word], doc: "Doc", is_copular: bool = False) -> None:
         self.words = words
         self.doc = doc
+        self.is_copular = is_copular  # its only verb is an "is" that was put in
         self.predicates = {token.i for token in doc if self._is_predicate(token)}
 
     def _is_predicate(self, token: "Token") -> bool:
         word = self.words[token.i]
+        if self.is_copular:
+            return word.is_inserted and token.lemma_ == "be"
         if token.dep_ in _NOT_PREDICATES | SUBJECTS or word.shown != word.written:  # put in, or in place of no verb
             return False
         if token.lemma_ == "be":  # "there is a dog" names a dog, as "a dog" does

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from locater.text.roles.parsed import ParsedSentence
 from locater.text.roles.records import SentenceRoles
 from locater.text.roles.rules import find_roles
-from locater.text.roles.telegraphic import Word, has_auxiliary_first, read_words, with_auxiliary
+from locater.text.roles.telegraphic import Word, has_auxiliary_first, read_words, with_auxiliary, with_copula
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -41,8 +41,18 @@ class SpacyLabeler:
         for place, doc in zip(lacking, self._parse([readings[place] for place in lacking]), strict=True):
             completed = with_auxiliary(readings[place], [token.tag_ for token in doc])
             readings[place] = completed or readings[place]
-        parses = zip(sentences, readings, self._parse(readings), strict=True)
-        return [find_roles(sentence, ParsedSentence(words, doc)) for sentence, words, doc in parses]
+        parses = list(zip(readings, self._parse(readings), strict=True))
+        verbless = {
+            place: completed
+            for place, (words, doc) in enumerate(parses)
+            if (completed := with_copula(words, [token.tag_ for token in doc])) is not None
+        }
+        for (place, words), doc in zip(verbless.items(), self._parse(list(verbless.values())), strict=True):
+            parses[place] = (words, doc)
+        return [
+            find_roles(sentence, ParsedSentence(*parse, is_copular=place in verbless))
+            for place, (sentence, parse) in enumerate(zip(sentences, parses, strict=True))
+        ]
 
     def _read(self, sentence: str) -> list[Word]:
         tokens = self._nlp.make_doc(sentence)

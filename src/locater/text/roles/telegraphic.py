@@ -66,6 +66,20 @@ def with_auxiliary(words: list[Word], tags: list[str]) -> list[Word] | None:
     return [*words[:place], *subject, _insertion("is"), *words[place:]]
 
 
+def with_copula(words: list[Word], tags: list[str]) -> list[Word] | None:
+    """The words with an "is" where, without any verb, an adverb says where somebody is and a preposition where else.
+
+    "Man behind on the stairs" tells where a man is; "a car on the left" only which car is meant, and stays as it is.
+    """
+    if any(tag.startswith(("VB", "MD")) for tag in tags):
+        return None
+    for place, (one, two) in enumerate(pairwise(words)):
+        is_twice = one.written in lexicon.PLACE_ADVERBS and two.written in lexicon.PLACE_PREPOSITIONS
+        if is_twice and place and tags[place - 1].startswith("NN"):
+            return [*words[:place], _insertion("is"), *words[place:]]
+    return None
+
+
 def is_participle(word: str) -> bool:
     """Whether a word looks like a verb in -ing."""
     return len(word) > 4 and word.endswith("ing") and word not in lexicon.NOUNS_IN_ING
@@ -101,6 +115,8 @@ def _shown(texts: list[str], place: int, length: int) -> str:
         "in": ("is", is_verb_next and not lexicon.FORMS_OF_BE.intersection(texts)),
         "is": ("in", is_dressed_later),
     }
+    if unit in lexicon.PEOPLE and after in lexicon.BODY_PARTS:
+        return "human"  # "on a person hand" lacks its 's, and is read as on a person; an adjective has one reading
     reading, is_meant = readings.get(unit, (unit, True))
     if length == 2 and tuple(texts[place : place + 2]) not in lexicon.COMPOUND_PREPOSITIONS:
         return "corner"

@@ -1,7 +1,5 @@
 """The runs behind an ablation table: each network is trained once, then scored on every set as `evaluate` does it."""
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from locater.config import parse_changes, preset
-from locater.errors import LocaterError
 from locater.io.results_folder import claim_folder
 from locater.training.ablation.report import RowScores, SetScores
-from locater.training.ablation.scoring import Amount, ScoredSet, find_scored_sets, score
+from locater.training.ablation.scoring import Amount, ScoredSet, find_scored_sets, miou_by_kind, score
 from locater.training.ablation.tables import Row, find_table
-from locater.training.command import what_training_reads
+from locater.training.ablation.trained_run import TrainedRun, needed_changes
 
 USUAL_AMOUNT = Amount(count=16)
 
@@ -62,13 +59,7 @@ def run_table(asked: AblateRequest) -> list[RowScores]:
 
 def trained_changes(asked: AblateRequest, row: Row) -> tuple[str, ...]:
     """Those changes of a row without which another network would be trained; the others matter in use, or nowhere."""
-
-    def read(changes: Sequence[str]) -> object:
-        return what_training_reads(asked.preset, [*changes, *asked.changes])
-
-    wanted = read(row.changes)
-    kept = tuple(each for each in row.changes if read([other for other in row.changes if other != each]) != wanted)
-    return kept if read(kept) == wanted else row.changes
+    return needed_changes(asked.preset, row.changes, asked.changes)
 
 
 def _scores(asked: AblateRequest, row: Row, trained: Sequence[str], sets: Sequence[ScoredSet]) -> dict[str, SetScores]:
@@ -82,7 +73,7 @@ def _scores(asked: AblateRequest, row: Row, trained: Sequence[str], sets: Sequen
         of_seeds = []
         for seed in range(asked.seeds):
             run = _place(asked.out, trained, seed)
-            of_seeds.append(score(run, config, each, run / "scores" / label))
+            of_seeds.append(miou_by_kind(score(run, config, each, run / "scores" / label)))
         by_set[each.name] = {kind: [scores[kind] for scores in of_seeds] for kind in of_seeds[0]}
     return by_set
 
@@ -94,15 +85,6 @@ def _place(folder: Path, trained: Sequence[str], seed: int) -> Path:
 
 def _train(asked: AblateRequest, trained: Sequence[str], seed: int) -> None:
     """One run, in a process of its own, so that several share one GPU; it resumes where it was interrupted."""
-    out = _place(asked.out, trained, seed)
-    arguments = ["train", asked.preset, "--data", asked.data[0], "--out", str(out)]
-    arguments += ["--seed", str(seed), "--workers", str(asked.workers)]
-    if asked.start is not None:
-        arguments += ["--start", str(asked.start), "--start-fits"]
-    sets = [part for setting in (*trained, *asked.changes) for part in ("--set", setting)]
-    done = subprocess.run(
-        [sys.executable, "-m", "locater", *arguments, *sets], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise LocaterError(f"The run in {out} failed: {last.removeprefix('Error: ')}")
+    place = _place(asked.out, trained, seed)
+    changes = (*trained, *asked.changes)
+    TrainedRun(place, asked.preset, asked.data[0], changes, seed, asked.start).train(asked.workers)

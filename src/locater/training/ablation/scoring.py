@@ -13,9 +13,9 @@ from locater.evaluation.report.tables import Report
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.evaluation.run.runner import chosen
-from locater.inference.segmenter import Segmenter
+from locater.inference.segmenter import PLAIN, Segmenter
 from locater.model.checkpoint import from_pretrained
-from locater.records import SampleInfo
+from locater.records import SampleInfo, Views
 
 _Asked = tuple[str, str, str | None]  # video, sentence and object: keys may be numbered within a split
 
@@ -59,8 +59,8 @@ def find_scored_sets(names: Sequence[str], split: str | None, amount: Amount) ->
     return found
 
 
-def score(run: Path, config: ModelConfig, scored: ScoredSet, out: Path) -> dict[str, float]:
-    """A finished run's mIoU by kind of sentence, used with `config`; answers are kept in `out`, and given once."""
+def score(run: Path, config: ModelConfig, scored: ScoredSet, out: Path, views: Views = PLAIN) -> Report:
+    """The report on a finished run, used with `config` in some views; answers are kept in `out`, and given once."""
     model = from_pretrained(run / "checkpoint")
     memory = model.config.memory.model_copy(update={"interval": config.memory.interval})
     model.config = model.config.model_copy(update={"memory": memory, "keep_aspect": config.keep_aspect})
@@ -72,10 +72,11 @@ def score(run: Path, config: ModelConfig, scored: ScoredSet, out: Path) -> dict[
         count=scored.amount.count,
         limit=scored.amount.limit,
         failures=0,
+        views=views,
     )
     report = evaluate(asked, Segmenter(model, find_device(None)), Place()).report
     assert report is not None  # of the first process, which this one is
-    return miou_by_kind(report)
+    return report
 
 
 def miou_by_kind(report: Report) -> dict[str, float]:

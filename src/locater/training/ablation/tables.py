@@ -3,18 +3,10 @@
 from dataclasses import dataclass
 
 from locater.errors import LocaterError
+from locater.published.tables import printed_table
 
-CAPACITIES = (0.0, 1.0, 1.5, 2.0, 3.0)
-# tab:ablation:lgmemory, mIoU on A2D-S+: a row for each global capacity, a column for each local one
-CAPACITY_GRID = (
-    (34.8, 35.2, 35.4, 35.4, 35.5),
-    (35.3, 35.5, 35.8, 36.0, 36.1),
-    (35.3, 35.6, 36.1, 36.4, 36.4),
-    (35.4, 35.8, 36.2, 36.4, 36.4),
-    (35.4, 35.9, 36.2, 36.4, 36.4),
-)
-INTERVALS = {3: (59.7, 36.4), 5: (59.7, 36.4), 7: (59.7, 36.4), 10: (59.7, 36.4), 12: (59.6, 36.4), 15: (59.4, 36.1),
-             20: (59.3, 35.9), 30: (59.0, 35.5)}  # fmt: skip
+CAPACITIES = {"0": 0.0, "N_v": 1.0, "1.5 N_v": 1.5, "2 N_v": 2.0, "3 N_v": 3.0}  # as printed, and their ratio
+INTERVALS = (3, 5, 7, 10, 12, 15, 20, 30)
 NO_MEMORY = ("memory.global_ratio=0.0", "memory.local_ratio=0.0")
 NO_SUPERVISION = ("fusion.auxiliary=false",)
 
@@ -28,19 +20,46 @@ class Row:
     paper: tuple[float | None, float | None] = (None, None)
 
 
+def _printed(table: str, names_and_changes: dict[str, tuple[str, ...]]) -> tuple[Row, ...]:
+    """Rows with what the paper prints of each."""
+    printed = printed_table(table)
+    return tuple(
+        Row(name, changes, (printed.value(name, "A2D-S"), printed.value(name, "A2D-S+")))
+        for name, changes in names_and_changes.items()
+    )
+
+
+def _capacity(global_cells: str, local_cells: str) -> float | None:
+    return printed_table("ablation_lgmemory").value(global_cells, f"N_l = {local_cells}")
+
+
+def _encoders(i3d: tuple[str, ...], swin: tuple[str, ...]) -> tuple[Row, ...]:
+    """The table of visual encoders, and of A2D-S's the row of Video-Swin-T."""
+    swins = printed_table("a2dsota").value("LOCATER, Video-Swin-T", "mIoU")
+    return (*_printed("ablation_ve", {"I3D": i3d, "Transformer": ()}), Row("Video-Swin-T", swin, (swins, None)))
+
+
+def _at_interval(frames: int) -> tuple[float | None, float | None]:
+    printed = printed_table("ablation_sample_rate")
+    return printed.value("A2D-S", f"every {frames}"), printed.value("A2D-S+", f"every {frames}")
+
+
 TABLES: dict[str, tuple[Row, ...]] = {
-    "key_components": (  # tab:ablation:keycomponent
-        Row("baseline: features concatenated", ("fusion.kind=concat", *NO_SUPERVISION, *NO_MEMORY), (47.3, 27.0)),
-        Row("+ cross-modality encoder", (*NO_SUPERVISION, *NO_MEMORY), (54.6, 30.8)),
-        Row("+ memory", NO_SUPERVISION, (57.5, 35.0)),
-        Row("+ deep supervision", NO_MEMORY, (57.2, 34.8)),
-        Row("all", (), (59.7, 36.4)),
+    "key_components": _printed(
+        "ablation_keycomponent",
+        {
+            "baseline: features concatenated": ("fusion.kind=concat", *NO_SUPERVISION, *NO_MEMORY),
+            "+ cross-modality encoder": (*NO_SUPERVISION, *NO_MEMORY),
+            "+ memory": NO_SUPERVISION,
+            "+ deep supervision": NO_MEMORY,
+            "all": (),
+        },
     ),
-    "memories": (  # the corners of tab:ablation:lgmemory, and the write as printed
-        Row("none", NO_MEMORY, (None, 34.8)),
-        Row("local alone", ("memory.global_ratio=0.0",), (None, 35.4)),
-        Row("global alone", ("memory.local_ratio=0.0",), (None, 35.3)),
-        Row("both", (), (None, 36.4)),
+    "memories": (  # the corners of the table of capacities, and the write as printed
+        Row("none", NO_MEMORY, (None, _capacity("0", "0"))),
+        Row("local alone", ("memory.global_ratio=0.0",), (None, _capacity("0", "2 N_v"))),
+        Row("global alone", ("memory.local_ratio=0.0",), (None, _capacity("1.5 N_v", "0"))),
+        Row("both", (), (None, _capacity("1.5 N_v", "2 N_v"))),
         Row(
             "both, the paper's write",
             (
@@ -52,41 +71,34 @@ TABLES: dict[str, tuple[Row, ...]] = {
         ),
         Row("both, the paper's write, positioned", ("memory.write=paper", "memory.heads=1")),
     ),
-    "fusion_modules": tuple(  # tab:ablation:cme
-        Row(f"K = {k}", (f"fusion.modules={k}",), paper)
-        for k, paper in enumerate(((58.4, 35.2), (59.0, 35.8), (59.7, 36.4), (59.5, 36.4), (59.7, 36.4)), start=1)
-    ),
-    "memory_capacity": tuple(  # tab:ablation:lgmemory
-        Row(f"N_g = {g} N_v, N_l = {c} N_v", (f"memory.global_ratio={g}", f"memory.local_ratio={c}"), (None, score))
-        for g, scores in zip(CAPACITIES, CAPACITY_GRID, strict=True)
-        for c, score in zip(CAPACITIES, scores, strict=True)
-    ),
-    "visual_encoder": (  # tab:ablation:ve, and of tab:a2dsota the row of Video-Swin-T
-        Row("I3D", ("visual.kind=i3d",), (58.3, 35.2)),
-        Row("Transformer", (), (59.7, 36.4)),
-        Row("Video-Swin-T", ("visual.kind=video_swin",), (64.2, None)),
-    ),
-    "visual_encoder_small": (  # the same in miniature, for presets that train from nothing in minutes
-        Row("I3D, a quarter as wide", ("visual.kind=i3d", "visual.scale=0.25"), (58.3, 35.2)),
-        Row("Transformer", (), (59.7, 36.4)),
+    "fusion_modules": _printed("ablation_cme", {f"K = {k}": (f"fusion.modules={k}",) for k in range(1, 6)}),
+    "memory_capacity": tuple(
         Row(
-            "Video-Swin, a quarter as wide",
-            ("visual.kind=video_swin", "visual.width=24", "visual.depths=[1, 1, 2]"),
-            (64.2, None),
-        ),
+            f"N_g = {g}, N_l = {c}",
+            (f"memory.global_ratio={of_g}", f"memory.local_ratio={of_c}"),
+            (None, _capacity(g, c)),
+        )
+        for g, of_g in CAPACITIES.items()
+        for c, of_c in CAPACITIES.items()
     ),
-    "query": (  # tab:ablation:queryemb
-        Row("text alone", ("decoder.query=text",), (58.7, 35.7)),
-        Row("visual-guided", ("decoder.query=visual",), (59.7, 36.4)),
+    "query": _printed(
+        "ablation_queryemb",
+        {"text alone": ("decoder.query=text",), "visual-guided": ("decoder.query=visual",)},
     ),
-    "decoding": (  # tab:ablation:qm
-        Row("encoder only", ("decoder.readout=encoder_only",), (56.8, 34.1)),
-        Row("cosine distance", ("decoder.readout=cosine",), (59.2, 36.3)),
-        Row("product distance", ("decoder.readout=product",), (59.7, 36.4)),
+    "visual_encoder": _encoders(("visual.kind=i3d",), ("visual.kind=video_swin",)),
+    "visual_encoder_small": _encoders(  # the same in miniature, for presets that train from nothing in minutes
+        ("visual.kind=i3d", "visual.scale=0.25"),
+        ("visual.kind=video_swin", "visual.width=24", "visual.depths=[1, 1, 2]"),
     ),
-    "sampling_interval": tuple(  # tab:ablation:sample_rate
-        Row(f"every {n}", (f"memory.interval={n}",), paper) for n, paper in INTERVALS.items()
+    "decoding": _printed(
+        "ablation_qm",
+        {
+            "encoder only": ("decoder.readout=encoder_only",),
+            "cosine distance": ("decoder.readout=cosine",),
+            "product distance": ("decoder.readout=product",),
+        },
     ),
+    "sampling_interval": tuple(Row(f"every {n}", (f"memory.interval={n}",), _at_interval(n)) for n in INTERVALS),
 }
 
 

@@ -22,7 +22,9 @@ from locater.model.checkpoint import (
     WEIGHTS,
     find_checkpoint,
     from_pretrained,
+    load_second_look,
     save_pretrained,
+    trained_words,
     with_words_of,
 )
 from locater.model.locater import Locater
@@ -31,7 +33,9 @@ from locater.training.command import size_in_training
 from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.held_out import HeldOut, held_out
 from locater.training.finetune.blending import Blend, blend
+from locater.training.finetune.rehearsal import rehearsing
 from locater.training.finetune.settings import settings_for
+from locater.training.finetune.taught_names import look_after_tuning
 from locater.training.metrics_log import mean_score, read_events
 from locater.training.trainer import BEST, Progress, Trainer
 from locater.training.validation import validate
@@ -84,7 +88,8 @@ def finetune(
     settings = settings_for(start.config, _parts(start), device.type, sentences, changes)
     data = DatasetData(parted.training, parted.validation, size_in_training(start.config, settings), settings)
     place = request.out / TRAINING
-    trainer = Trainer(copy.deepcopy(start), data, settings, place, seed=request.seed, workers=request.workers)
+    rehearsed = rehearsing(data, copy.deepcopy(start), device)
+    trainer = Trainer(copy.deepcopy(start), rehearsed, settings, place, seed=request.seed, workers=request.workers)
     claim_folder(request.out / RUN, _identity(request, changes), "another fine-tuning")
     trainer.run(listen)
     tell("choosing how much of it to take")
@@ -99,12 +104,17 @@ def finetune(
         return mean_score(found.scores)
 
     taken = blend(start, tuned, _ends(place), score)
-    # It looks through the visual encoder and the word table, which stay as they are.
-    # Without a second look: it knows nothing of new names, and would doubt what was just learned.
-    save_pretrained(taken.model, request.out / "checkpoint")
+    # A second look looks through the visual encoder and the word table, which stay as they are.
+    look = load_second_look(find_checkpoint(request.start))
+    known = frozenset(trained_words(find_checkpoint(request.start)))
+    look_after = look_after_tuning(look, taken.model, parted.training, known)
+    save_pretrained(taken.model, request.out / "checkpoint", second_look=look_after)
     tell("answering what was held out, before and after")
     infos = _asked(parted.validation, MOST_FRAMES.get(device.type, MOST_FRAMES["cpu"]))
-    before, after = (_answers(Segmenter(model), parted.validation, infos) for model in (start, taken.model))
+    before, after = (
+        _answers(Segmenter(model, second_look=each), parted.validation, infos)
+        for model, each in ((start, look), (taken.model, look_after))
+    )
     return Finetuned(request, settings, parted, taken, before, after, len(parted.validation.samples()))
 
 

@@ -8,7 +8,7 @@ from locater.compute.device import find_device
 from locater.config import GroundingConfig, TrainingConfig
 from locater.errors import LocaterError
 from locater.model.checkpoint import from_pretrained
-from locater.model.grounding_files import save_grounding
+from locater.model.grounding.files import save_grounding
 from locater.training.data.sources import open_data
 from locater.training.grounding.fit import Choices, choose, drawn, fit
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from locater.config import GroundingConfig, TrainingConfig
-from locater.model.grounding import Grounding, Scene
+from locater.model.grounding.grounding import Grounding, Scene
 from locater.model.locater import Locater
 from locater.records import Batch
 from locater.training.data.batches import NUMBERS_PER_SEED, TrainingData, reached_weights

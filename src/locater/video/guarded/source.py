@@ -63,6 +63,15 @@ class GuardedSource:
             while (size := ask("jpeg")) is not None:
                 yield int(size)
 
+    def sound(self, out: Path) -> Path | None:
+        """`out`, with a video's sound in it; None where it has none, or none that can be read."""
+        try:
+            with decoder() as child:
+                job = replace(self._job, task="sound", out=str(out.absolute()))
+                return out if self._asked(child, job)("sound") else None
+        except LocaterError:
+            return None  # the pictures are worth something without it
+
     def _asked(self, child: Channel, job: Job) -> Callable[[str], Any]:
         """A function that gives the content of the child's next message of a kind, None at the end."""
         try:

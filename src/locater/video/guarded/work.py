@@ -4,6 +4,7 @@ It runs with bounds on memory, opens nothing but what it was asked for, and ends
 """
 
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from locater.video.file_source import Bounds, VideoFile
 from locater.video.folder_source import PictureFiles, picture_folder
 from locater.video.guarded.channel import Channel
 from locater.video.guarded.limits import Limits, check_length, check_reached, check_size, out_of_memory
+from locater.video.sound import save_sound
 
 TOLD = ("name", "width", "height", "frame_count", "frames_per_second", "duration")  # of `VideoInfo`
 _SIGN_SECONDS = 1.0
@@ -34,7 +36,7 @@ _JPEG_QUALITY = 82
 class Job:
     """A source, and what is wanted of it."""
 
-    task: str  # info, frames, jpegs
+    task: str  # a name of `_TASKS`
     paths: list[str]  # one video file or folder, or pictures in their order
     shown: str  # as messages call it
     rate: float | None  # of pictures; None: it is a video file
@@ -43,7 +45,7 @@ class Job:
     limits: dict[str, Any]
     start: int = 0
     every: int = 1
-    out: str = ""  # of jpegs
+    out: str = ""  # of jpegs and of sound
 
 
 def answer(channel: Channel) -> None:
@@ -58,7 +60,7 @@ def answer(channel: Channel) -> None:
         _bound_resources(limits)
         Image.MAX_IMAGE_PIXELS = None  # the limits are checked before Pillow reads a pixel
         try:
-            {"info": _send_info, "frames": _send_frames, "jpegs": _send_jpegs}[job.task](channel, job, limits)
+            _TASKS[job.task](channel, job, limits)
             channel.send("end", None)
         except LocaterError as error:
             channel.send("error", str(error))
@@ -148,6 +150,16 @@ def _send_jpegs(channel: Channel, job: Job, limits: Limits) -> None:
             content = _small_jpeg(frame)
             file.write(content)
             channel.send("jpeg", len(content))
+
+
+def _send_sound(channel: Channel, job: Job, limits: Limits) -> None:
+    """Write a video's sound to a file of ours, and tell whether it has any."""
+    _opened(channel, job, limits)
+    longest = math.inf if limits.seconds is None else 1.1 * limits.seconds + 1
+    channel.send("sound", save_sound(Path(job.paths[0]), Path(job.out), longest))
+
+
+_TASKS = {"info": _send_info, "frames": _send_frames, "jpegs": _send_jpegs, "sound": _send_sound}
 
 
 def _frames(channel: Channel, job: Job, limits: Limits) -> Iterator[Frame]:

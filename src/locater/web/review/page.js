@@ -1,5 +1,6 @@
 // The review: which pair is shown, what is said of it, and what the keys do.
 
+import { asking } from "./ask.js";
 import { Player } from "./player.js";
 import { showSentence } from "./sentence.js";
 
@@ -23,21 +24,7 @@ let isBusy = true; // while a decision or a pair is on its way
 
 // ---- The server ------------------------------------------------------------------------------------------------------
 
-async function ask(path, body) {
-  const asked =
-    body === undefined
-      ? undefined
-      : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  let answer;
-  try {
-    answer = await fetch(path, asked);
-  } catch {
-    throw new Error("The review's server does not answer; start “locater contrast review” again and open its address.");
-  }
-  const content = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(content.error), { status: answer.status });
-  return content;
-}
+const ask = asking("The review's server does not answer; start “locater contrast review” again and open its address.");
 
 /** What `work` does, with keys held back meanwhile; what goes wrong stays on the page until something succeeds. */
 async function busily(work, failed = "") {

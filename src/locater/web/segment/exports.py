@@ -3,17 +3,19 @@
 import shutil
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from locater.errors import LocaterError
-from locater.records import FrameMasks, FrameSource
+from locater.records import FrameMasks
+from locater.video.guarded.source import GuardedSource
 from locater.video.writer import FORMATS, open_writers
 from locater.web.segment.runs import Run
 
+WITH_SOUND = ("overlay", "overlays")
 _TITLES = {
     "overlay": "Video with the masks drawn on",
     "overlays": "One such video a sentence",
@@ -61,7 +63,7 @@ class Export:
         }
 
 
-def write_export(export: Export, source: FrameSource, run: Run, folder: Path, check: Callable[[], None]) -> None:
+def write_export(export: Export, source: GuardedSource, run: Run, folder: Path, check: Callable[[], None]) -> None:
     """Make the export's file in `folder`, a zip where there are several; `check` may end it between frames."""
     track = run.track
     if track is None:
@@ -69,7 +71,8 @@ def write_export(export: Export, source: FrameSource, run: Run, folder: Path, ch
     export.total = len(track)
     made = folder / "made"
     made.mkdir()
-    with open_writers([export.format], made, source.info, run.names) as writers:
+    sound = source.sound(folder / "sound.mp4") if export.format in WITH_SOUND else None
+    with open_writers([export.format], made, replace(source.info, path=sound), run.names) as writers:
         for frame in source.frames():
             if frame.index >= len(track):
                 break

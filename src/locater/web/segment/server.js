@@ -1,27 +1,11 @@
 // What the page asks of its server.
 
+import { asking } from "./ask.js";
+
 const SILENT = "The server does not answer; is “locater web” still running?";
 
-async function content(answer) {
-  const found = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw Object.assign(new Error(found.error ?? `The server answered ${answer.status}.`), { status: answer.status });
-  return found;
-}
-
 /** A JSON answer; with a body it is sent as JSON. */
-export async function ask(path, body) {
-  const asked =
-    body === undefined
-      ? undefined
-      : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  let answer;
-  try {
-    answer = await fetch(path, asked);
-  } catch {
-    throw new Error(SILENT);
-  }
-  return content(answer);
-}
+export const ask = asking(SILENT);
 
 /** Sends a file as it is; `onProgress` hears the part that is there, `onStart` gets what ends it. */
 export function upload(file, onProgress, onStart) {

@@ -11,6 +11,11 @@ from starlette.routing import Route
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
+def shared_routes() -> list[Route]:
+    """Routes of what every page has."""
+    return asset_routes("locater.web.server", ("base.css", "ask.js"))
+
+
 def asset_routes(package: str, names: Sequence[str]) -> list[Route]:
     """A route for each file, which must lie beside the package's modules; `page.html` is the root's."""
     return [_route(package, name) for name in names]

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute
 from starlette.types import Lifespan
 
 from locater.errors import LocaterError
+from locater.web.server.assets import shared_routes
 from locater.web.server.connections import MOST_CONNECTIONS, BoundedConnection
 from locater.web.server.guard import Address, Guard
 from locater.web.server.requests import REFUSALS
@@ -33,7 +34,7 @@ class PageServer:
     ) -> None:
         self._socket = _bound(host, port)
         self.address = Address(host, self._socket.getsockname()[1])
-        app = Starlette(routes=routes, exception_handlers=dict(REFUSALS), lifespan=lifespan)
+        app = Starlette(routes=[*shared_routes(), *routes], exception_handlers=dict(REFUSALS), lifespan=lifespan)
         config = uvicorn.Config(
             Guard(app, self.address),
             http=BoundedConnection,

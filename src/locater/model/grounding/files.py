@@ -9,7 +9,7 @@ from locater.config import GroundingConfig, parse_settings
 from locater.io.results_folder import check_results_folder, results_folder
 from locater.io.text_files import read_json
 from locater.model.checkpoint import from_pretrained, load_strictly, save_pretrained
-from locater.model.grounding import Grounding
+from locater.model.grounding.grounding import Grounding
 from locater.model.locater import Locater
 
 SETTINGS, WEIGHTS, BACKBONE = "grounding.json", "grounding.safetensors", "backbone"

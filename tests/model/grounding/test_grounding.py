@@ -10,8 +10,8 @@ from safetensors.torch import load_file, save_file
 from locater.config import GroundingConfig, preset
 from locater.errors import LocaterError
 from locater.model.build import build
-from locater.model.grounding import Grounding, Scene
-from locater.model.grounding_files import SETTINGS, WEIGHTS, load_grounding, save_grounding
+from locater.model.grounding.files import SETTINGS, WEIGHTS, load_grounding, save_grounding
+from locater.model.grounding.grounding import Grounding, Scene
 from locater.model.locater import Locater
 
 SMALL = GroundingConfig(width=32, heads=2, frames=3)

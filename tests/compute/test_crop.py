@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from locater.model.visual.crop import EVEN, LEAST_CELLS, crop_around
+from locater.compute.crop import EVEN, LEAST_CELLS, crop_around
 
 HEIGHT, WIDTH = 128, 232  # of `default`'s masks of a 16:9 video
 WHOLE = (22, 40)  # cells of a frame

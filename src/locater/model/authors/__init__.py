@@ -1,0 +1,1 @@
+"""The network of the authors' released code, where it differs from the paper's text (docs/deviations.md)."""

@@ -1,0 +1,1 @@
+"""The module that scores candidate masks, and its files."""

@@ -1,0 +1,1 @@
+"""The examples of the documents: found, put among made files, and run."""
