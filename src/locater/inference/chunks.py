@@ -99,7 +99,7 @@ class Chunks:
         if not self.effort.is_by_frame or self.model.visual.window > 1:
             seen: VisualFeatures = self.model.visual(frames)
             return seen
-        return VisualFeatures.joined([self.model.visual(frame) for frame in frames.split(1, dim=1)])
+        return VisualFeatures.joined([self.model.visual(frame) for frame in torch.split(frames, 1, dim=1)])
 
     def _run(
         self, plan: Plan, frames: Tensor, times: Tensor, words: Words, state: VideoState, is_full: bool

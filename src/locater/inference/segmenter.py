@@ -38,11 +38,10 @@ from locater.records import (
     Words,
 )
 from locater.text.mirror import mirror_sentence
-from locater.video.reader import open_source
+from locater.video.reader import Mode, is_live_mode, open_source, whole_video
 from locater.video.track import MaskTrack
 
 Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
-Mode = Literal["auto", "file", "live"]
 
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
 _ANY_WORD = "the"  # stands where nothing is said
@@ -132,7 +131,7 @@ class Segmenter:
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
-        is_live = _is_live(frames, mode, state)
+        is_live = is_live_mode(frames, mode, state)
         if state is not None:
             check_state(state, texts, views, corrections)
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
@@ -253,7 +252,7 @@ class Segmenter:
         if state is None:
             state = replace(network.initial_state(), global_index=None if is_live else 0)
             if not is_live and not is_corrected:
-                whole = _whole_video(source, chunk)
+                whole = whole_video(source, chunk)
         if state.global_index is not None and not whole:
             state = self._write_global_memory(source, network, self._ready(state), chunk, heard)
         if is_corrected:
@@ -362,23 +361,6 @@ def load(
 ) -> Segmenter:
     """A ready segmenter: `locater.load("default").track("clip.mp4", "the dog on the left")`."""
     return Segmenter.from_pretrained(name_or_path, device, precision, quality)
-
-
-def _is_live(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:
-    if mode == "file" and not frames.is_repeatable:
-        raise LocaterError("A stream cannot be read twice; use mode='live', or give a file or a list of frames.")
-    if state is not None:
-        return not state.is_global_complete and state.global_index is None
-    return mode == "live" or not frames.is_repeatable
-
-
-def _whole_video(source: FrameSource, chunk: int) -> list[Frame]:
-    """All frames of a video that fits into one chunk; none of any other. A container's own count may be wrong."""
-    count = source.info.frame_count
-    if count is None or count > chunk:
-        return []
-    frames = list(islice(source.frames(), chunk + 1))
-    return frames if len(frames) <= chunk else []
 
 
 def chunk_frames_of(device: torch.device, sentences: int) -> int:
