@@ -12,37 +12,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from locater.config import ModelConfig
-from locater.errors import LocaterError
 from locater.inference.chunks import ChunkMasks, Chunks, Plan
 from locater.records import Frame, VideoState, Views, Words
 from locater.video.transforms import resize_soft
 
 PLAIN = Views()
 SUREST = 1e-6  # of a mean soft mask, from 0 and from 1: its logits stay finite
-
-
-def check_state(state: VideoState | None, texts: tuple[str, ...], views: Views, is_corrected: bool) -> None:
-    """Nothing, where a video can be segmented in these views, and go on from the state with these sentences."""
-    if is_corrected and views != PLAIN:
-        raise LocaterError("Masks are put right in the plain view; leave scales and flip out where there are clicks.")
-    if state is None:
-        return
-    if state.expressions != texts:
-        raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-    if state.global_index is not None and is_corrected:
-        raise LocaterError("The saved state is of a video without corrections; begin anew to correct it.")
-    if state.views != views:
-        raise LocaterError(f"The saved state belongs to the scales {state.views}; go on with these.")
-
-
-def check_cells(state: VideoState | None, config: ModelConfig) -> None:
-    """Nothing, for a state that a network of this config can go on from."""
-    if state is None or config.design != "paper":  # the authors' network has cells of its own
-        return
-    here = (config.global_cells, config.width), (config.local_cells, config.width)
-    if (tuple(state.global_cells.shape[1:]), tuple(state.local_cells.shape[1:])) != here:
-        raise LocaterError("The saved state belongs to another checkpoint; go on with the one that made it.")
 
 
 class AveragedViews:
