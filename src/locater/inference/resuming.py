@@ -23,22 +23,21 @@ class PassOne:
             self.on_state(state)
 
 
-def check_cells(state: VideoState, config: ModelConfig) -> None:
-    """Nothing, for a state that a network of this config can go on from."""
-    if config.design != "paper":  # the authors' network has cells of its own
-        return
-    here = (config.global_cells, config.width), (config.local_cells, config.width)
-    if (tuple(state.global_cells.shape[1:]), tuple(state.local_cells.shape[1:])) != here:
-        raise LocaterError("The saved state belongs to another checkpoint; go on with the one that made it.")
-
-
 def check_state(
-    state: VideoState, expressions: tuple[str, ...], views: Views, corrections: Sequence[Correction]
+    state: VideoState,
+    expressions: tuple[str, ...],
+    views: Views,
+    corrections: Sequence[Correction],
+    config: ModelConfig,
 ) -> None:
-    """Nothing, where a video of these expressions, views and corrections can go on from the state."""
+    """Nothing, where a video of these expressions, views and corrections, and a network of this config, can go on."""
     if state.expressions != expressions:
         raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(expressions)}.")
     if state.views != views:
         raise LocaterError(f"The saved state belongs to the scales {state.views}; go on with these.")
     if state.global_index is not None and corrections:
         raise LocaterError("The saved state is of a video without corrections; begin anew to correct it.")
+    here = (config.global_cells, config.width), (config.local_cells, config.width)
+    is_fit = (tuple(state.global_cells.shape[1:]), tuple(state.local_cells.shape[1:])) == here
+    if config.design == "paper" and not is_fit:  # the authors' network has cells of its own
+        raise LocaterError("The saved state belongs to another checkpoint; go on with the one that made it.")

@@ -21,7 +21,7 @@ from locater.inference.corrected_video import CorrectedVideo
 from locater.inference.correction_checks import check_plain, checked_corrections
 from locater.inference.effort import Quality, effort_of
 from locater.inference.judging import Judge
-from locater.inference.resuming import PassOne, check_cells, check_state
+from locater.inference.resuming import PassOne, check_state
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
@@ -134,8 +134,7 @@ class Segmenter:
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = is_live_mode(frames, mode, state)
         if state is not None:
-            check_state(state, texts, views, corrections)
-            check_cells(state, self.model.config)
+            check_state(state, texts, views, corrections, self.model.config)
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
         is_followed = state is not None and state.followed is not None
         corrected = range(len(texts)) if is_followed else {each.expression for each in told}
