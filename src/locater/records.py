@@ -317,8 +317,8 @@ class VideoState:
         rows, width = self.global_cells.shape[0], self.global_cells.shape[-1]
         shapes = {"global_cells": (rows, None, width), "local_cells": (rows, None, width), "looks": (rows, 3)}
         shapes |= {"evidence": (rows, width + 1), "is_followed": (rows,), "trust": (rows,)}
-        shapes |= {"first_looks": (rows, None, width), "first_labels": (rows, None), "last_labels": (rows, None)}
-        shapes["last_looks"] = (None, width)
+        shapes |= {"first_looks": (rows, None, None), "first_labels": (rows, None), "last_labels": (rows, None)}
+        shapes["last_looks"] = (None, None)  # of the encoder's own width
         for name, tensor in self.tensors.items():
             known = shapes[name]
             is_fit = tensor.ndim == len(known) and all(a in (None, b) for a, b in zip(known, tensor.shape, strict=True))
