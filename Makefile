@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test proof mutants docs
+.PHONY: demo test proof fuzz mutants audit docs
 demo: .venv/installed
 	$(BIN)/python -m locater demo --out demo --force
 
@@ -17,9 +17,21 @@ test: .venv/installed-dev
 proof: .venv/installed-dev
 	$(BIN)/pytest -m proof
 
+# Readers of files and texts against damaged ones, for as long as one likes: make fuzz SECONDS=600
+SECONDS ?= 60
+fuzz: .venv/installed-dev
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
 # Bugs put in one at a time: each must make a test fail.
 mutants: .venv/installed-dev
 	$(BIN)/python -m tests.mutants --jobs 2
+
+# Everything that is installed, looked up among known vulnerabilities; needs the network. Not in `.venv`: it needs much
+# itself. The service is OSV because it fails when it cannot be reached: the other one skips, and finds nothing.
+audit: .venv/installed-dev
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/pip install --quiet pip-audit
+	build/audit/bin/pip-audit --vulnerability-service osv --path "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')"
 
 # The documentation site, every link and anchor in it checked: build/site/index.html.
 docs: .venv/installed-docs

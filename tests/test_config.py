@@ -4,15 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from locater.config import (
-    LSTMConfig,
-    ViTConfig,
-    parse_changes,
-    preset,
-    training_stages,
-)
+from locater.config import LSTMConfig, ViTConfig, preset, training_stages
 from locater.errors import LocaterError
 from locater.presets import preset_about, preset_names
+from locater.presets.changes import parse_changes
 
 
 def test_paper_has_the_papers_sizes() -> None:

@@ -42,6 +42,7 @@ NOT_HERE = {
     "locater web": "serves until it is stopped; tests/web/test_command.py",
     "locater contrast review": "serves until it is stopped; tests/contrast/test_review.py",
     "torchrun": "eight processes; tests/evaluation/test_evaluate.py has two",
+    "locater batch": "starts Ray; tests/batch/test_batch_command.py",
     "locater bench all": "an hour; tests/bench runs each benchmark",
     "locater score": "other systems' masks, in a layout of its own each: tests/evaluation/external",
     "locater compare": "other systems' masks: tests/evaluation/external/test_compare.py",

@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--parts", default=",".join(PARTS), help="of each seed; each needs those before it")
     parser.add_argument("--steps", type=int, default=400, help="of each member")
-    parser.add_argument("--grounding-steps", type=int, default=150)
+    parser.add_argument("--grounding-steps", type=int, default=500)
     parser.add_argument("--videos", type=int, default=24, help="of each split")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -152,7 +152,7 @@ class Run:
         """A member's answers, with their masks."""
         file = self.out / f"{name}{self.seed}-{split}-{len(views.each)}-{self.videos}.json"
         if not file.exists():
-            segmenter = locater.load(str(self.network(name)), "cpu")
+            segmenter = locater.load(str(self.network(name)), "cpu", "float32")
             found = [answer(segmenter, [sample], views=views)[0].to_json() for sample in samples]
             file.write_text(json.dumps(found))
         return [SampleScore.from_json(each) for each in json.loads(file.read_text())]

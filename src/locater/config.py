@@ -2,21 +2,20 @@
 
 import json
 import math
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from locater.encoder_settings import I3DConfig, Settings, TinyViTConfig, VideoSwinConfig, WordPiecesConfig
 from locater.errors import LocaterError
 from locater.presets import merged, preset_values
-from locater.presets.numbers import load_yaml
 
 _SettingsT = TypeVar("_SettingsT", bound=Settings)
-
+# Far above any network there is: a config from anywhere must not make the builder run for hours.
+WIDEST_LAYER, DEEPEST = 16384, 128
+MOST_NUMBERS = 2**28  # of a table that a network has for each patch or memory cell
+_Channels = Annotated[int, Field(ge=1, le=512)]
 DataWeight = Annotated[float, Field(gt=0, le=1e6)]
-
 WIDEST = 2.5  # a wider or higher frame is squashed to this: its cells would be few across
 
 
@@ -24,14 +23,20 @@ class ViTConfig(Settings):
     """The first `depth` blocks of a Vision Transformer; `dinov2` adds layer scales and its own pixel statistics."""
 
     kind: Literal["vit", "dinov2"] = "vit"
-    patch_size: int = Field(16, ge=1)  # O
-    width: int = Field(768, ge=1)
-    depth: int = Field(6, ge=1)
-    heads: int = Field(12, ge=1)
+    patch_size: int = Field(16, ge=1, le=256)  # O
+    width: int = Field(768, ge=1, le=WIDEST_LAYER)
+    depth: int = Field(6, ge=1, le=DEEPEST)
+    heads: int = Field(12, ge=1, le=1024)
     # Of the early stem, which the fine readout adds: channels at strides 2, 4 and 8, and convolutions per map.
-    stem_channels: tuple[int, int, int] = (16, 24, 32)
-    stem_depth: int = Field(1, ge=1)
+    stem_channels: tuple[_Channels, _Channels, _Channels] = (16, 24, 32)
+    stem_depth: int = Field(1, ge=1, le=DEEPEST)
     pretrained: str | None = None  # a .safetensors file, or a hub name such as timm/vit_base_patch16_224.augreg_in21k
+
+    @model_validator(mode="after")
+    def _heads_fit(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        return self
 
 
 class EfficientNetConfig(Settings):
@@ -86,9 +91,9 @@ class LSTMConfig(Settings):
     """A bi-LSTM whose vocabulary is built from the training text and travels here, inside the checkpoint."""
 
     kind: Literal["lstm"] = "lstm"
-    max_words: int = Field(20, ge=1)  # N_w
-    embedding_width: int = Field(300, ge=1)
-    vocabulary: tuple[str, ...] = ()
+    max_words: int = Field(20, ge=1, le=1024)  # N_w
+    embedding_width: int = Field(300, ge=1, le=WIDEST_LAYER)
+    vocabulary: tuple[Annotated[str, Field(max_length=1000)], ...] = Field((), max_length=10**6)
 
 
 class VectorsConfig(LSTMConfig):
@@ -97,9 +102,11 @@ class VectorsConfig(LSTMConfig):
     kind: Literal["vectors"]  # type: ignore[assignment]
     table: str | None = None  # a file (docs/words.md), read when a network is built; a checkpoint has its own copy
     forget: float = Field(0.3, ge=0, le=1)  # in training, the chance that a word is read by its pretrained vector alone
-    words: int = Field(0, ge=0)  # of the table, as are the next two; who builds a network from a table sets them
-    vector_width: int = Field(96, ge=1)
-    letters: int = Field(0, ge=0)  # bytes of all its words, one per line
+    words: int = Field(
+        0, ge=0, le=10**7
+    )  # of the table, as are the next two; who builds a network from a table sets them
+    vector_width: int = Field(96, ge=1, le=WIDEST_LAYER)
+    letters: int = Field(0, ge=0, le=10**9)  # bytes of all its words, one per line
 
 
 class HuggingFaceConfig(Settings):
@@ -107,16 +114,16 @@ class HuggingFaceConfig(Settings):
 
     kind: Literal["huggingface"]
     pretrained: str  # a hub name or a local folder
-    max_words: int = Field(20, ge=1)
-    max_tokens: int = Field(40, ge=1)  # sub-words; words past it are cut with a warning
+    max_words: int = Field(20, ge=1, le=1024)
+    max_tokens: int = Field(40, ge=1, le=4096)  # sub-words; words past it are cut with a warning
 
 
 class FusionConfig(Settings):
     """The cross-modality encoder (Eq. 3, 4); `concat` is the paper's baseline without one."""
 
     kind: Literal["transformer", "concat"] = "transformer"
-    modules: int = Field(3, ge=1)  # K
-    heads: int = Field(12, ge=1)
+    modules: int = Field(3, ge=1, le=DEEPEST)  # K
+    heads: int = Field(12, ge=1, le=1024)
     norm: Literal["pre", "post"] = "pre"  # Eq. 2 prints post; every pretrained ViT is pre
     centre: bool = True  # with `pre`: V's channels have mean 0 over all data, not over each patch's own channels
     auxiliary: bool = True  # deep supervision, Eq. 12
@@ -126,15 +133,17 @@ class MemoryConfig(Settings):
     """The local-global memory (Eq. 5 to 8)."""
 
     write: Literal["paper", "sum", "compete"] = "compete"
-    global_ratio: float = Field(1.5, ge=0)  # N_g / N_v; 0 is none
-    local_ratio: float = Field(2.0, ge=0)  # N_l / N_v; 0 is none
-    heads: int = Field(1, ge=1)
+    global_ratio: float = Field(1.5, ge=0, le=64)  # N_g / N_v; 0 is none
+    local_ratio: float = Field(2.0, ge=0, le=64)  # N_l / N_v; 0 is none
+    heads: int = Field(1, ge=1, le=1024)
     time_embedding: bool = True
     place_embedding: bool = True
     read_mlp: bool = False  # a projection of what was read and an MLP over it; the paper adds what was read as it is
-    refine_blocks: int = Field(0, ge=0)  # Transformer blocks over what a frame read; the paper has none
-    interval: int = Field(10, ge=1)  # every n-th frame is written to the global memory
-    motion_targets: int = Field(0, ge=0)  # numbers that a head tells of what the object at a patch does; worlds know 20
+    refine_blocks: int = Field(0, ge=0, le=DEEPEST)  # Transformer blocks over what a frame read; the paper has none
+    interval: int = Field(10, ge=1, le=10**6)  # every n-th frame is written to the global memory
+    motion_targets: int = Field(
+        0, ge=0, le=4096
+    )  # numbers that a head tells of what the object at a patch does; worlds know 20
 
 
 class DecoderConfig(Settings):
@@ -143,14 +152,14 @@ class DecoderConfig(Settings):
     query: Literal["visual", "text"] = "visual"
     readout: Literal["product", "cosine", "encoder_only"] = "product"
     upsampling: Literal["bilinear", "fine"] = "bilinear"
-    fine_width: int = Field(32, ge=1)
+    fine_width: int = Field(32, ge=1, le=512)
     presence: bool = False  # an answer of its own to whether what is said is there at all; the paper has none
 
 
 class RefinerConfig(Settings):
     """MobileSAM, which redraws each mask along the edges of the frame."""
 
-    enlarged: float = Field(1.5, gt=0)  # it sees a frame this many times as large as the network does
+    enlarged: float = Field(1.5, gt=0, le=8)  # it sees a frame this many times as large as the network does
     pretrained: str | None = None
 
 
@@ -159,9 +168,9 @@ class ModelConfig(Settings):
 
     # authors: the network of their released code (docs/deviations.md), which reads sizes, `visual` and `text` alone.
     design: Literal["paper", "authors"] = "paper"
-    image_size: int = Field(320, ge=1)  # S
+    image_size: int = Field(320, ge=1, le=8192)  # S
     keep_aspect: bool = False  # frames keep their shape, at about S x S pixels; else they are squashed to squares
-    width: int = Field(768, ge=1)  # D
+    width: int = Field(768, ge=1, le=WIDEST_LAYER)  # D
     visual: Annotated[VisualConfig, Field(discriminator="kind")] = ViTConfig()
     text: Annotated[LSTMConfig | VectorsConfig | HuggingFaceConfig | WordPiecesConfig, Field(discriminator="kind")] = (
         LSTMConfig()
@@ -189,6 +198,9 @@ class ModelConfig(Settings):
                 raise ValueError("visual.recognises needs visual.deep: classes are told from the deepest features")
             if not isinstance(self.text, VectorsConfig):
                 raise ValueError("visual.recognises needs text.kind vectors: names are compared with words there")
+        largest = max(self.patches, self.global_cells, self.local_cells)
+        if largest * self.width > MOST_NUMBERS:
+            raise ValueError(f"{largest} patches or memory cells of width {self.width} are more than any network has")
         for part, heads in (("fusion", self.fusion.heads), ("memory", self.memory.heads)):
             if self.width % heads:
                 raise ValueError(f"width {self.width} is not a multiple of {part}.heads {heads}")
@@ -234,58 +246,70 @@ class ModelConfig(Settings):
         return round(self.memory.local_ratio * self.patches)
 
 
+LARGEST_SEED = 2**31 - 1  # numbers of batches are made of it, in 64 bits
+_Weight = Annotated[float, Field(ge=0, le=1e6)]
+
+
 class GroundingConfig(Settings):
     """The module that scores candidate masks (section 5.6); the paper gives its blocks, the rest is ours."""
 
-    width: int = Field(128, ge=1)
-    heads: int = Field(4, ge=1)
-    blocks: int = Field(4, ge=1)
-    frames: int = Field(8, ge=1)  # of a video, evenly spread, that it looks at
+    width: int = Field(128, ge=1, le=WIDEST_LAYER)
+    heads: int = Field(4, ge=1, le=DEEPEST)
+    blocks: int = Field(4, ge=1, le=DEEPEST)
+    frames: int = Field(8, ge=1, le=4096)  # of a video, evenly spread, that it looks at
 
 
 class TrainingConfig(Settings):
     """How a preset is trained; the defaults are the paper's where it says (section 3.3)."""
 
-    steps: int | None = None  # optimiser steps; without it `epochs` decides, for data that has an end
-    epochs: float = 30
-    batch_size: int = Field(32, ge=1)  # clips per step, over all processes
-    accumulate: int = Field(1, ge=1)  # micro-batches per step
-    sentences: int = Field(1, ge=1)  # of a world: questions to each clip, the visual encoder runs once for them all
-    image_size: int | None = Field(None, ge=1)  # S in training, where that is another than in use
-    clip_frames: int = Field(8, ge=1)
-    clip_strides: tuple[int, ...] = (1,)  # one is drawn per clip; 0 spreads the clip over the whole video
-    global_frames: int = Field(4, ge=0)  # of the whole video; 0: the clip's own frames are the global memory's too
+    steps: int | None = Field(None, ge=0, le=10**9)  # of the optimiser; without it `epochs` decides, where data ends
+    epochs: float = Field(30, gt=0, le=10**6)
+    batch_size: int = Field(32, ge=1, le=10**6)  # clips per step, over all processes
+    accumulate: int = Field(1, ge=1, le=10**6)  # micro-batches per step
+    sentences: int = Field(
+        1, ge=1, le=1024
+    )  # of a world: questions to each clip, the visual encoder runs once for them all
+    image_size: int | None = Field(None, ge=1, le=8192)  # S in training, where that is another than in use
+    clip_frames: int = Field(8, ge=1, le=10**4)
+    clip_strides: tuple[Annotated[int, Field(ge=0, le=10**6)], ...] = Field(
+        (1,), min_length=1, max_length=1024
+    )  # one is drawn per clip; 0 spreads the clip over the whole video
+    global_frames: int = Field(
+        4, ge=0, le=10**4
+    )  # of the whole video; 0: the clip's own frames are the global memory's too
     optimizer: Literal["adam", "adamw"] = "adam"
-    learning_rate: float = 4e-5
-    encoder_rate: float = 1.0  # pretrained encoders learn at this fraction of the rate ...
-    layer_decay: float = 1.0  # ... and each block this much slower than the one above it
-    rates: dict[str, float] = {}  # parts by name, as visual or fusion.steps, learn at this fraction; 0 is not at all
-    weight_decay: float = 1e-4
-    warmup_steps: int = 0
-    power: float = 0.9  # of the polynomial decay
-    max_gradient_norm: float | None = None
-    auxiliary_weight: float = 0.4  # lambda of Eq. 12
-    dice_weight: float = 0.0
-    motion_target_weight: float = 1.0  # where the network has a head for them and the data knows them
-    presence_weight: float = 1.0  # where the network tells whether what is said is there
+    learning_rate: float = Field(4e-5, ge=0, le=100)
+    encoder_rate: float = Field(1.0, ge=0, le=1000)  # pretrained encoders learn at this fraction of the rate ...
+    layer_decay: float = Field(1.0, gt=0, le=1)  # ... and each block this much slower than the one above it
+    rates: dict[str, _Weight] = {}  # parts by name, as visual or fusion.steps, learn at this fraction; 0 is not at all
+    weight_decay: float = Field(1e-4, ge=0, le=100)
+    warmup_steps: int = Field(0, ge=0, le=10**9)
+    power: float = Field(0.9, ge=0, le=100)  # of the polynomial decay
+    max_gradient_norm: float | None = Field(None, gt=0)
+    auxiliary_weight: _Weight = 0.4  # lambda of Eq. 12
+    dice_weight: _Weight = 0.0
+    motion_target_weight: _Weight = 1.0  # where the network has a head for them and the data knows them
+    presence_weight: _Weight = 1.0  # where the network tells whether what is said is there
     is_fine: bool = True  # False: a stage that learns from the patch grid's masks alone, in half the time
     is_refined: bool = True  # False: a stage that learns from the masks before a refiner, where there is one
-    ema_decay: float = 0.0  # 0 is none
-    cached_clips: int = Field(0, ge=0)  # V of so many clips is computed once, and steps draw from it; 0: clips afresh
-    flip: float = 0.5  # chance of mirroring a clip and the left and right of its sentence
-    curriculum: dict[str, float] = {}  # a sentence kind enters at this fraction of training; 0 where not named
+    ema_decay: float = Field(0.0, ge=0, lt=1)  # 0 is none
+    cached_clips: int = Field(
+        0, ge=0, le=10**9
+    )  # V of so many clips is computed once, and steps draw from it; 0: clips afresh
+    flip: float = Field(0.5, ge=0, le=1)  # chance of mirroring a clip and the left and right of its sentence
+    curriculum: dict[str, _Weight] = {}  # a sentence kind enters at this fraction of training; 0 where not named
     kin_share: float = Field(0.0, ge=0, le=1)  # of sentences on what is not there, those that name near kin
-    kind_weights: dict[str, float] = {}  # how often a kind is drawn; 1 where not named
+    kind_weights: dict[str, _Weight] = {}  # how often a kind is drawn; 1 where not named
     precision: Literal["no", "bf16", "fp16"] = "no"
     gradient_checkpointing: bool = False
     cuda_graph: bool = False  # on one CUDA device; elsewhere the same step runs op by op
     compile: bool = False  # fuse the element-wise work of blocks and fine maps (torch.compile): a minute, then faster
-    save_every: int = 500  # steps between resumable states
-    validate_every: int = 1000
-    validation_videos: int = Field(16, ge=0)  # of each sentence kind; 0: no validation
+    save_every: int = Field(500, ge=1, le=10**9)  # steps between resumable states
+    validate_every: int = Field(1000, ge=1, le=10**9)
+    validation_videos: int = Field(16, ge=0, le=10**6)  # of each sentence kind; 0: no validation
     keep_best: bool = False  # also keep, in `best`, the checkpoint that validation likes best; the start counts too
     start: str | None = None  # weights other than those of the stage before: stage2, start (of the run), a shipped name
-    seed: int | None = Field(None, ge=0)  # another than the run's
+    seed: int | None = Field(None, ge=0, le=LARGEST_SEED)  # another than the run's
     # Other than the run's: what --data says, or several with their weights, as {refcoco:ROOT: 3, shapes: 1}.
     data: str | dict[str, DataWeight] | None = None
 
@@ -314,7 +338,9 @@ def parse_settings(group: type[_SettingsT], values: dict[str, Any], origin: str)
     try:
         # Through JSON, where strict mode takes a list for a tuple and nothing else is bent.
         return group.model_validate_json(json.dumps(values))
-    except ValidationError as error:
+    except (RecursionError, ValueError) as error:
+        if not isinstance(error, ValidationError):
+            raise LocaterError(f"{origin}: the settings cannot be read; they are nested too deeply.") from None
         raise LocaterError(f"{origin}: {_first_problem(error, group)}") from None
 
 
@@ -340,25 +366,6 @@ def training_stages(name: str, changes: dict[str, Any] | None = None) -> list[Tr
     """How a preset is trained, stage after stage; the averages between them (training/recipe.py) are left out."""
     stages = stage_values(name, changes)
     return [parse_training(stage, f"preset {name}") for stage in stages if "average" not in stage]
-
-
-def parse_changes(assignments: Sequence[str]) -> dict[str, Any]:
-    """Nested settings from `memory.write=paper` and its like, each value read as YAML."""
-    changes: dict[str, Any] = {}
-    for assignment in assignments:
-        path, is_assigned, text = assignment.partition("=")
-        if not is_assigned or not path:
-            raise LocaterError(f"'{assignment}' is no setting; write it as memory.write=paper.")
-        *groups, key = path.split(".")
-        place = changes
-        for group in groups:
-            place = place.setdefault(group, {})
-        # YAML 1.1 reads a bare "no" as false, and training.precision has a "no".
-        try:
-            place[key] = text if text == "no" else load_yaml(text)
-        except yaml.YAMLError:
-            raise LocaterError(f"'{text}' is no value for {path}; write numbers, names or [lists] of them.") from None
-    return changes
 
 
 def _first_problem(error: ValidationError, group: type[Settings]) -> str:
@@ -390,4 +397,4 @@ def _known_keys(group: type[Settings], path: list[str]) -> list[str]:
         "decoder": DecoderConfig,
         "refiner": RefinerConfig,
     }
-    return list((groups[path[-1]] if path else group).model_fields)
+    return list(groups.get(path[-1] if path else "", group).model_fields)

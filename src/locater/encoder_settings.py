@@ -10,7 +10,7 @@ Count = Annotated[int, Field(ge=1, le=64)]
 class Settings(BaseModel):
     """A group of settings that cannot change once made."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class TinyViTConfig(Settings):
@@ -70,4 +70,4 @@ class WordPiecesConfig(Settings):
     embedding_width: int = Field(300, ge=1, le=4096)
     embeddings: int = Field(30_000, ge=5, le=1_000_000)  # rows of the table; pieces past it are unknown
     layers: int = Field(3, ge=1, le=16)
-    vocabulary: tuple[str, ...] = ()  # the lines of vocab.txt; it travels here, inside the checkpoint
+    vocabulary: tuple[str, ...] = Field((), max_length=10**6)  # vocab.txt's lines; it travels with the checkpoint

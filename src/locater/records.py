@@ -286,13 +286,16 @@ class VideoState:
     @classmethod
     def load(cls, path: str | Path, device: str | torch.device = "cpu") -> "VideoState":
         """The state that `save` wrote."""
+        told = f"{path} is no saved video state; make one with VideoState.save."
+        if not Path(path).is_file():  # nor a pipe, which would be waited for
+            raise LocaterError(told)
         try:
             with safetensors.safe_open(str(path), framework="pt", device=str(device)) as file:
                 metadata = file.metadata()
                 held = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 followed = {each.name: held[each.name] for each in fields(Followed) if each.name in held}
                 scales, flip = json.loads(metadata.get("views", "[[1.0], false]"))
-                return cls(
+                state = cls(
                     global_cells=held["global_cells"],
                     local_cells=held["local_cells"],
                     evidence=held.get("evidence"),
@@ -304,8 +307,29 @@ class VideoState:
                     views=Views(tuple(scales), flip),
                     global_index=int(index) if (index := metadata.get("global_index")) else None,
                 )
-        except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError):
-            raise LocaterError(f"{path} is no saved video state; make one with VideoState.save.") from None
+                state.check()
+        except (OSError, KeyError, TypeError, ValueError, RecursionError, safetensors.SafetensorError):
+            raise LocaterError(told) from None
+        return state
+
+    def check(self) -> None:
+        """Nothing, for a state that can be one: a ValueError where a file holds something else."""
+        rows, width = self.global_cells.shape[0], self.global_cells.shape[-1]
+        shapes = {"global_cells": (rows, None, width), "local_cells": (rows, None, width), "looks": (rows, 3)}
+        shapes |= {"evidence": (rows, width + 1), "is_followed": (rows,), "trust": (rows,)}
+        shapes |= {"first_looks": (rows, None, None), "first_labels": (rows, None), "last_labels": (rows, None)}
+        shapes["last_looks"] = (None, None)  # of the encoder's own width
+        for name, tensor in self.tensors.items():
+            known = shapes[name]
+            is_fit = tensor.ndim == len(known) and all(a in (None, b) for a, b in zip(known, tensor.shape, strict=True))
+            is_number = tensor.dtype == torch.bool if name == "is_followed" else tensor.is_floating_point()
+            if not (is_fit and is_number and bool(tensor.isfinite().all())):
+                raise ValueError(name)
+        is_said = bool(self.expressions) and all(isinstance(text, str) for text in self.expressions)
+        if not is_said or rows % len(self.expressions) or self.frame_index < 0:
+            raise ValueError("expressions")
+        if not isinstance(self.is_global_complete, bool):
+            raise ValueError("is_global_complete")
 
     def to(self, device: torch.device) -> "VideoState":
         """The same state on another device."""

@@ -59,7 +59,7 @@ def test_presets_are_listed_and_printed_whole(run: Run) -> None:
     assert (printed.code, printed.err) == (0, "")
     assert yaml.safe_load(printed.out) == json.loads(preset("paper").model_dump_json())
     assert run("presets", "papier").error.startswith(
-        "Error: There is no preset 'papier'; the presets are default, paper,"
+        "Error: There is no preset 'papier'; the presets are authors, default, paper,"
     )
 
 

@@ -101,7 +101,7 @@ def bert(width: int) -> HuggingFaceEncoder:
         vocab_size=len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
     )
     tokenizer = BertTokenizer(vocab={piece: index for index, piece in enumerate(pieces)})
-    return HuggingFaceEncoder(BertModel(sizes), tokenizer, width, max_words=6, max_tokens=9).eval()  # type: ignore[no-untyped-call]
+    return HuggingFaceEncoder(BertModel(sizes), tokenizer, width, max_words=6, max_tokens=9).eval()
 
 
 def assert_same_masks(

@@ -1,5 +1,7 @@
 """A process with everything imported, which forks a child for each command it is asked to run: `python -m` this.
 
+Its arguments are further modules to import, which not every caller needs.
+
 One line of JSON in, one out. A child has no thread of its parent, which computes nothing itself, so that it is what a
 process of its own would be, without the seconds that importing takes.
 """
@@ -20,8 +22,9 @@ _SECONDS = 120  # that a child may take
 _IMPORTED = (
     "locater.cli.app", "locater.cli.segment", "locater.inference.segmenter", "locater.video.writer",
     "locater.training.command", "locater.training.finetune.report", "locater.training.average",
-    "locater.training.second_look.command", "locater.evaluation.run.evaluate", "locater.evaluation.external.compare_files",
-    "locater.contrast.build", "locater.explain.page", "locater.worlds.composed", "locater.bench.catalog",
+    "locater.training.second_look.command", "locater.evaluation.run.evaluate",
+    "locater.evaluation.external.compare_files", "locater.contrast.build", "locater.explain.page",
+    "locater.worlds.composed", "locater.bench.catalog",
     "tests.faults.writers",
 )  # fmt: skip
 
@@ -51,7 +54,7 @@ class Told:
 
 def main() -> None:
     """Serve until the input ends."""
-    for name in _IMPORTED:
+    for name in (*_IMPORTED, *sys.argv[1:]):
         importlib.import_module(name)
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
@@ -84,6 +87,7 @@ def _run(asked: Asked) -> Told:
 
 def _as_child(asked: Asked, errors: Path, report: int) -> int:
     from locater.cli.app import main as run_command
+    from locater.errors import LocaterError
     from tests.faults.injecting import KILL, Faults
     from tests.faults.writers import WRITERS
 
@@ -108,6 +112,9 @@ def _as_child(asked: Asked, errors: Path, report: int) -> int:
             writer.run(Path(asked.out))
         else:
             run_command()
+    except LocaterError as error:  # as the command tells it
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
     finally:

@@ -43,7 +43,7 @@ class Faults:
         sync, find = os.fsync, exchange._renameat2
 
         def counted_sync(descriptor: int) -> None:
-            self.change("fsync", os.readlink(f"/proc/self/fd/{descriptor}"))
+            self.change("fsync", str(_opened(descriptor)))
             sync(descriptor)
 
         def counted_exchange() -> Any:
@@ -91,6 +91,10 @@ class Faults:
 
 def _absolute(path: str, event: str, folder: int | None) -> str:
     """Where a name is; `shutil.rmtree` gives names within an open folder."""
-    if event in ("os.remove", "os.rmdir") and folder is not None and not os.path.isabs(path):
-        return f"{os.readlink(f'/proc/self/fd/{folder}')}/{path}"
+    if event in ("os.remove", "os.rmdir") and folder is not None and not Path(path).is_absolute():
+        return str(_opened(folder) / path)
     return os.path.abspath(path)  # noqa: PTH100, a link stays one
+
+
+def _opened(descriptor: int) -> Path:
+    return Path(f"/proc/self/fd/{descriptor}").readlink()

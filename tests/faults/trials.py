@@ -1,7 +1,6 @@
 """A writer under a fault: what lies there afterwards, and what another run makes of it."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -48,11 +47,11 @@ class Commands:
 
 
 @contextmanager
-def commands() -> Iterator[Commands]:
-    """The process that forks, gone at the end."""
+def commands(*imported: str) -> Iterator[Commands]:
+    """The process that forks, gone at the end; `imported` are modules that it is to have besides."""
     environment = {**ENVIRONMENT, "PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.forkserver"],
+        [sys.executable, "-m", "tests.faults.forkserver", *imported],
         cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -81,6 +80,13 @@ class Trial:
     def out(self) -> Path:
         """Where it writes to."""
         return self.folder / "place" / "out"
+
+    def points(self, effect: str) -> list[int]:
+        """Where to let it happen: a kill at every change, a disk's refusal at the first of those that are alike."""
+        if effect == KILL:
+            return list(range(1, len(self.changes) + 1))
+        first = {change: place for place, change in reversed([*enumerate(self.changes[:-1], start=1)])}
+        return sorted(first.values())
 
     def reset(self) -> None:
         """The place as it was before a run."""
@@ -117,8 +123,9 @@ class Trial:
 
     def _check_refusal(self, where: str, effect: str, told: Told) -> None:
         assert told.code == 2, (where, told)
-        assert told.error.count("\n") == 1 and told.error.startswith("Error: "), (where, told.error)
-        assert ERRORS[effect] in told.error, (where, told.error)
+        *before, last = told.error.splitlines()
+        assert last.startswith("Error: ") and ERRORS[effect] in last, (where, told.error)
+        assert all("/s" in line for line in before), (where, told.error)  # progress, where a run takes seconds
         if effect == FULL:
             assert leftovers(self.out.parent) == [], where
 
@@ -201,4 +208,4 @@ def check_file(path: Path, where: str) -> None:
 
 
 def _is_hidden(name: str) -> bool:
-    return any(is_scratch(part) for part in name.split(os.sep))
+    return any(is_scratch(part) for part in Path(name).parts)

@@ -162,7 +162,7 @@ def test_a_hugging_face_text_encoder_travels_inside(tmp_path: Path) -> None:
     sizes = BertConfig(
         vocab_size=len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
     )
-    BertModel(sizes).save_pretrained(tmp_path / "bert")  # type: ignore[no-untyped-call]
+    BertModel(sizes).save_pretrained(tmp_path / "bert")
     BertTokenizer(vocab={piece: index for index, piece in enumerate(pieces)}).save_pretrained(tmp_path / "bert")
     config = preset("tiny", {"text": {"kind": "huggingface", "pretrained": str(tmp_path / "bert")}})
     model = build(config, seed=0).eval()

@@ -26,7 +26,7 @@ def bert(width: int = 16) -> HuggingFaceEncoder:
         vocab_size=len(pieces), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
     )
     tokenizer = BertTokenizer(vocab={piece: index for index, piece in enumerate(pieces)})
-    model: PreTrainedModel = BertModel(config)  # type: ignore[no-untyped-call]
+    model: PreTrainedModel = BertModel(config)
     return HuggingFaceEncoder(model, tokenizer, width, max_words=6, max_tokens=9).eval()
 
 

@@ -11,6 +11,30 @@ EXPORTED_PRESENCE = "export/test_export.py::test_the_graphs_one_after_another_ar
 
 INFERENCE = (
     Mutant(
+        name="crops-in-cuda-graphs",
+        file="inference/effort.py",
+        old='if device.type == "cuda":',
+        new='if device.type == "none":',
+        tests=("inference/test_effort.py::test_best_is_the_network_whole_and_a_gpu_refines_whole_frames",),
+        why="A graph holds one shape; a crop's is known only when the mask is.",
+    ),
+    Mutant(
+        name="bfloat16-where-it-is-slow",
+        file="compute/precision.py",
+        old='told.get("avx512_bf16") or',
+        new='told.get("avx512_f") or',
+        tests=("compute/test_precision.py",),
+        why="Without instructions for it bfloat16 is slower than float32.",
+    ),
+    Mutant(
+        name="crop-without-surroundings",
+        file="compute/crop.py",
+        old="margin = max(LEAST_MARGIN, MARGIN * max(right - left, bottom - top))",
+        new="margin = 0",
+        tests=("compute/test_crop.py",),
+        why="An edge is seen with what is beyond it.",
+    ),
+    Mutant(
         name="every-frame-in-the-global-memory",
         file="inference/segmenter.py",
         old="if frame.index % self.model.config.memory.interval == 0)",

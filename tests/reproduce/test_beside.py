@@ -38,6 +38,8 @@ def test_an_order_is_kept_broken_or_not_sure() -> None:
     assert (order.agreeing, order.pairs) == (1, 3)
     assert order.against == ("encoder only above cosine distance", "encoder only above product distance")
     assert "surely against it: encoder only above" in order.sentence()
+    (order,) = orders(item, cells_of(item.label, {row: values[:1] for row, values in broken.items()}))  # type: ignore[arg-type]
+    assert (order.agreeing, order.surely, order.against) == (1, 0, ())  # one seed is never sure
 
 
 def test_equal_printed_numbers_are_no_pair() -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from locater.config import parse_changes, preset
+from locater.config import preset
 from locater.errors import LocaterError
 from locater.model.build import build
 from locater.presets import preset_names
+from locater.presets.changes import parse_changes
 from locater.published.tables import printed_table
 from locater.reproduce.catalog import ALL, ITEMS, find_items
 from locater.reproduce.command import listing

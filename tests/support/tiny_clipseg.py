@@ -36,5 +36,5 @@ def tiny_clipseg(folder: Path) -> Path:
     torch.manual_seed(0)
     CLIPSegForImageSegmentation(config).save_pretrained(folder)
     size = {"height": 32, "width": 32}
-    CLIPSegProcessor(ViTImageProcessor(size=size), tokenizer).save_pretrained(folder)
+    CLIPSegProcessor(ViTImageProcessor(size=size), tokenizer).save_pretrained(folder)  # type: ignore[no-untyped-call]
     return folder

@@ -99,7 +99,7 @@ def files(tmp_path: Path) -> Path:
         vocab_size=len(pieces), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
     )
     torch.manual_seed(0)
-    BertModel(sizes).save_pretrained(tmp_path / "bert")  # type: ignore[no-untyped-call]
+    BertModel(sizes).save_pretrained(tmp_path / "bert")
     BertTokenizer(vocab={piece: index for index, piece in enumerate(pieces)}).save_pretrained(tmp_path / "bert")
     return tmp_path
 

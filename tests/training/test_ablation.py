@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from locater.config import parse_changes, preset
+from locater.config import preset
 from locater.contrast.build import BuildRequest
 from locater.contrast.build import build as build_set
 from locater.datasets.catalog import find_source
@@ -20,6 +20,7 @@ from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from locater.model.build import build
+from locater.presets.changes import parse_changes
 from locater.training.ablation import run as ablation
 from locater.training.ablation.report import RowScores, as_csv, as_markdown
 from locater.training.ablation.run import AblateRequest, run_table, trained_changes

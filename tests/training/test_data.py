@@ -52,6 +52,17 @@ def test_a_mirrored_clip_has_a_mirrored_sentence() -> None:
     assert mirrored(batch, 3, 0.5).expressions == both.expressions
 
 
+def test_processes_mirror_the_clips_that_one_alone_would() -> None:
+    source = data()
+    batch = source.draw(source.plan(range(8), 0.0), torch.device("cpu"))
+    halves = [source.draw(source.plan(numbers, 0.0), torch.device("cpu")) for numbers in (range(4), range(4, 8))]
+    whole = mirrored(batch, number=5, chance=0.5)
+    shared = [mirrored(half, 5, 0.5, rank, processes=2) for rank, half in enumerate(halves)]
+    assert torch.equal(torch.cat([half.frames for half in shared]), whole.frames)
+    assert shared[0].expressions + shared[1].expressions == whole.expressions
+    assert not torch.equal(whole.frames, batch.frames)
+
+
 def test_what_cannot_be_is_said() -> None:
     with pytest.raises(LocaterError, match="no dataset 'a2d'; choose one of shapes, composed:PACK"):
         open_data("a2d", 32, TrainingConfig(), 4)

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from locater.training.resume import load_state, save_state
+from locater.training.resume import keep_newest, load_state, save_state
 
 
 def trained_once(seed: int) -> tuple[nn.Module, torch.optim.Optimizer]:
@@ -36,4 +36,6 @@ def test_only_the_newest_whole_state_is_kept(tmp_path: Path) -> None:
     assert load_state(tmp_path, {"model": network}, optimizer) == (0, {})
     for step in (1, 2, 10):
         save_state(tmp_path, step, {"model": network}, optimizer, {})
+    (tmp_path / "state-00000002" / "progress.json").unlink()  # as a kill leaves one that is being removed
+    keep_newest(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["state-00000010"]

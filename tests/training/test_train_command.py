@@ -82,6 +82,9 @@ def test_loss_falls_and_a_killed_run_resumes_to_identical_weights(tmp_path: Path
     assert from_pretrained(tmp_path / "more" / "checkpoint").text.max_words == 20
 
 
+SHORT = ["train", "tiny", "--data", "shapes", "--out", "x", "--workers", "0", "--set", "training.steps=2"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -93,6 +96,20 @@ def test_loss_falls_and_a_killed_run_resumes_to_identical_weights(tmp_path: Path
             ["train", "tiny", "--data", "shapes", "--out", "x", "--set", "training.image_size=42"],
             "multiple of the patch",
         ),
+        ([*SHORT, "--set", "training.save_every=0"], "save_every: Input should be greater"),
+        ([*SHORT, "--set", "training.steps=-1"], "steps: Input should be greater"),
+        ([*SHORT, "--set", "training.steps=[[[["], "'[[[[' is no value for training.steps"),
+        ([*SHORT, "--set", "fusion.heads=7"], "width 32 is not a multiple of fusion.heads 7"),
+        ([*SHORT, "--set", "visual.heads=7"], "width 32 is not a multiple of heads 7"),
+        ([*SHORT, "--set", "width=1048576"], "width: Input should be less"),
+        ([*SHORT, "--set", "visual={kind: vit, width: 16384, depth: 128, heads: 8}"], "billion weights"),
+        ([*SHORT, "--set", "training.learning_rate=.nan"], "learning_rate: Input should be a finite number"),
+        ([*SHORT, "--set", "training.steps.x=3"], "which another --set gives whole"),
+        ([*SHORT, "--workers", "-1"], "There cannot be -1 workers"),
+        ([*SHORT, "--seed", str(2**70)], "give one from 0 to 2147483647"),
+        ([*SHORT, "--track", "bogus"], "There is no tracker 'bogus'; known are"),
+        ([*SHORT, "--out", "/dev/null"], "/dev/null is no folder"),
+        ([*SHORT, "--out", "/proc/x"], "/proc"),
     ],
 )
 def test_a_wrong_call_is_one_sentence(

@@ -11,6 +11,7 @@ from locater.bench.suites import (
     expressions,
     fps,
     length,
+    load,
     memory,
     peers,
     precision,
@@ -33,6 +34,7 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "write-memory": write_memory.run,
     "training": training.run,
     "soak": soak.run,
+    "load": load.run,
     "batch": batch.run,
 }
 

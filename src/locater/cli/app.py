@@ -1,5 +1,6 @@
 """The command line, put together: `locater COMMAND`."""
 
+import logging
 import signal
 import sys
 from typing import Annotated, NoReturn
@@ -19,7 +20,7 @@ from locater.cli.paper.reproduce import reproduce
 from locater.cli.process.stopping import INTERRUPTED, stopped
 from locater.cli.segment import demo, segment
 from locater.cli.serving.web import web
-from locater.cli.terminal import one_line
+from locater.cli.terminal import PrintableFormatter, one_line, say
 from locater.cli.train import ablate, finetune, second_look, train
 from locater.errors import LocaterError
 
@@ -41,7 +42,7 @@ def _print_version(is_asked: bool) -> None:
     if is_asked:
         from locater import __version__
 
-        typer.echo(f"locater {__version__}")
+        say(f"locater {__version__}")
         raise typer.Exit
 
 
@@ -56,6 +57,8 @@ def options(
 
 def main() -> None:
     """Run the command; what a user can cause ends in one plain sentence and exit code 2."""
+    if logging.lastResort is not None:  # where log lines go that nobody else takes
+        logging.lastResort.setFormatter(PrintableFormatter())
     try:
         app()
     except LocaterError as error:

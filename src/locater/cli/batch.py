@@ -15,7 +15,7 @@ from locater.cli.options import (
     ThresholdOption,
 )
 from locater.cli.segmenting.formats import read_formats
-from locater.cli.terminal import progress_display, say_failure
+from locater.cli.terminal import progress_display, say, say_failure
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
@@ -28,38 +28,47 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 2.0  # seconds between looks at what workers have saved
 
 
+_Manifest = Annotated[
+    Path,
+    typer.Argument(help="A .csv file with the columns video, sentence, ... or .jsonl with video and sentences."),
+]
+_Out = Annotated[Path, typer.Option(help="Folder for the results, one in it per video; shared by all machines.")]
+_Force = Annotated[
+    bool, typer.Option("--force", help="Replace results of other sentences, settings or content in --out.")
+]
+_RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try again what failed in an earlier run.")]
+_Address = Annotated[
+    str | None, typer.Option(help="Of a Ray cluster: auto, or HOST:PORT; by default one's own on this machine.")
+]
+_Workers = Annotated[int | None, typer.Option(help="As many as there is room for by default.", min=1)]
+_Cpus = Annotated[float, typer.Option(help="CPU cores of each worker.", min=0.01)]
+_Gpus = Annotated[
+    float | None, typer.Option(help="GPUs of each worker, also parts of one; 1 by default where there are any.", min=0)
+]
+_SaveEvery = Annotated[
+    float, typer.Option(help="Seconds after which a video under way is saved: what a lost machine costs.", min=0)
+]
+_Tries = Annotated[
+    int, typer.Option(help="How often a worker may die at one place of a video before it is given up.", min=1)
+]
+
+
 def batch(
-    manifest: Annotated[
-        Path,
-        typer.Argument(help="A .csv file with the columns video, sentence, ... or .jsonl with video and sentences."),
-    ],
-    out: Annotated[Path, typer.Option(help="Folder for the results, one in it per video; shared by all machines.")],
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace results of other sentences, settings or content in --out.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try again what failed in an earlier run.")
-    ] = False,
+    manifest: _Manifest,
+    out: _Out,
+    force: _Force = False,
+    retry_failed: _RetryFailed = False,
     format: FormatOption = DEFAULT_FORMATS,
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
     precision: PrecisionOption = "auto",
     anyway: AnywayOption = False,
     threshold: ThresholdOption = None,
-    address: Annotated[
-        str | None, typer.Option(help="Of a Ray cluster: auto, or HOST:PORT; by default one's own on this machine.")
-    ] = None,
-    workers: Annotated[int | None, typer.Option(help="As many as there is room for by default.", min=1)] = None,
-    cpus: Annotated[float, typer.Option(help="CPU cores of each worker.", min=0.01)] = 1.0,
-    gpus: Annotated[
-        float | None,
-        typer.Option(help="GPUs of each worker, also parts of one; 1 by default where there are any.", min=0),
-    ] = None,
-    save_every: Annotated[
-        float, typer.Option(help="Seconds after which a video under way is saved: what a lost machine costs.", min=0)
-    ] = 10.0,
-    tries: Annotated[
-        int, typer.Option(help="How often a worker may die at one place of a video before it is given up.", min=1)
-    ] = 3,
+    address: _Address = None,
+    workers: _Workers = None,
+    cpus: _Cpus = 1.0,
+    gpus: _Gpus = None,
+    save_every: _SaveEvery = 10.0,
+    tries: _Tries = 3,
 ) -> None:
     """Segment every video of a list, on this machine or on many; run again, it goes on where it stopped."""
     from locater.batch.engine import Pool
@@ -67,8 +76,7 @@ def batch(
     from locater.batch.run import opened_job
     from locater.batch.settings import Settings, checkpoint_digest, shared_name
 
-    formats = read_formats(format)
-    rows = read_manifest(manifest)
+    formats, rows = read_formats(format), read_manifest(manifest)
     settings = Settings(
         checkpoint=shared_name(checkpoint),
         weights=checkpoint_digest(checkpoint),
@@ -82,7 +90,7 @@ def batch(
     )
     with opened_job(rows, settings, out, retry_failed=retry_failed) as job:
         _watch(job, settings, Pool(address, workers, cpus, gpus))
-    typer.echo(f"{job.told()}: {out}")
+    say(f"{job.told()}: {out}")
     if job.failed:
         raise LocaterError(
             f"{job.failed} of {len(rows)} videos failed; {out / 'failed.csv'} says why, and --retry-failed tries them "

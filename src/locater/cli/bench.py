@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from locater.cli.options import DeviceOption, ForceOption
-from locater.cli.terminal import one_line
+from locater.cli.terminal import one_line, say
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
@@ -81,13 +81,13 @@ def _measure(
         try:
             report = run(request)
             report.save(out, request)
-            typer.echo(report.text())
-            typer.echo(f"Saved: {out / f'{each}.json'} and {out / f'{each}.png'}\n")
+            say(report.text())
+            say(f"Saved: {out / f'{each}.json'} and {out / f'{each}.png'}\n")
             report.fail_on_disagreement()
         except LocaterError as error:  # the others may still be measured
             failures.append(error)
             if len(benchmarks) > 1:
-                typer.echo(f"{each} stopped: {one_line(str(error))}\n")
+                say(f"{each} stopped: {one_line(str(error))}\n")
     if failures:
         others = f" {len(failures) - 1} more stopped too." if len(failures) > 1 else ""
         raise LocaterError(f"{failures[0]}{others}")

@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 from locater.cli.options import CheckpointArgument, ForceOption, PresetArgument, read_weights
+from locater.cli.terminal import one_line, say
 
 
 def info(target: Annotated[str, typer.Argument(help="A checkpoint (folder, shipped or hub name) or a video.")]) -> None:
     """Describe a checkpoint or a video."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from locater.inference.describe import checkpoint_facts, video_facts
     from locater.video.finding import is_named_as_video
@@ -22,7 +24,7 @@ def info(target: Annotated[str, typer.Argument(help="A checkpoint (folder, shipp
     rows = checkpoint_facts(target) if is_checkpoint else video_facts(target)
     table = Table(show_header=False, box=None)
     for name, value in rows:
-        table.add_row(name, value)
+        table.add_row(name, Text(one_line(value)))
     Console().print(table)
 
 
@@ -34,10 +36,10 @@ def presets(name: Annotated[str | None, typer.Argument(help="Print this preset's
     from locater.presets import preset_about, preset_names
 
     if name is not None:
-        typer.echo(yaml.safe_dump(preset(name).model_dump(mode="json"), sort_keys=False).rstrip())
+        say(yaml.safe_dump(preset(name).model_dump(mode="json"), sort_keys=False).rstrip())
         return
     for each in preset_names():
-        typer.echo(f"{each:<18}{preset_about(each)}")
+        say(f"{each:<18}{preset_about(each)}")
 
 
 def init(
@@ -53,7 +55,7 @@ def init(
 
     check_checkpoint_folder(out, force)
     save_pretrained(build(find_preset(preset), seed), out)
-    typer.echo(f"Untrained checkpoint of {preset}: {out}")
+    say(f"Untrained checkpoint of {preset}: {out}")
 
 
 def average(
@@ -80,7 +82,7 @@ def average(
     values = {"of": checkpoints, "weights": overall, "parts": of_parts}
     config = parse_settings(AverageConfig, values, "locater average")
     save_pretrained(mean([from_pretrained(each) for each in checkpoints], config), out, half=half)
-    typer.echo(f"Average of {len(checkpoints)} checkpoints: {out}")
+    say(f"Average of {len(checkpoints)} checkpoints: {out}")
 
 
 def export(
@@ -97,10 +99,10 @@ def export(
     check_results_folder(out, force=force)
     report = write_files(from_pretrained(checkpoint), out, to, force=force)
     for name, size in report.file_bytes.items():
-        typer.echo(f"{name:<18}{size / 1e6:8.2f} MB")
-    typer.echo(f"Largest difference of a logit from PyTorch's: {report.largest_difference:.1e}")
-    typer.echo(
+        say(f"{name:<18}{size / 1e6:8.2f} MB")
+    say(f"Largest difference of a logit from PyTorch's: {report.largest_difference:.1e}")
+    say(
         f"One sentence, one CPU thread, float32: PyTorch {report.torch_frames_per_second:.1f} frames/s, "
         f"onnxruntime {report.exported_frames_per_second:.1f} frames/s"
     )
-    typer.echo(f"Exported to {out}; docs/export.md shows how to run it.")
+    say(f"Exported to {out}; docs/export.md shows how to run it.")

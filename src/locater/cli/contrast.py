@@ -8,7 +8,7 @@ import typer
 from locater.cli.opening import DATA, need_web
 from locater.cli.options import SplitOption
 from locater.cli.serving.until_stopped import serve_until_stopped
-from locater.cli.terminal import progress_display
+from locater.cli.terminal import progress_display, say
 
 if TYPE_CHECKING:
     from locater.records import Dataset
@@ -32,14 +32,14 @@ def contrast_roles(
 
     labelled = open_labeler(labeler).label(sentences)
     if as_json:
-        typer.echo(json.dumps([asdict(each) for each in labelled], ensure_ascii=False, indent=1))
+        say(json.dumps([asdict(each) for each in labelled], ensure_ascii=False, indent=1))
         return
     for each in labelled:
-        typer.echo(each.sentence)
+        say(each.sentence)
         for phrase in each.phrases:
-            typer.echo(f"  {phrase.role:<10}{phrase.phrase}")
+            say(f"  {phrase.role:<10}{phrase.phrase}")
         if not each.phrases:
-            typer.echo("  nothing is done, so there are no roles")
+            say("  nothing is done, so there are no roles")
 
 
 @contrast.command("pairs")
@@ -66,9 +66,9 @@ def contrast_pairs(
     if out is not None:
         with atomic_path(out) as partial:
             partial.write_text(pairs_jsonl(planned), "utf-8")
-    typer.echo(statistics_markdown(statistics_json(planned, columns)).rstrip())
+    say(statistics_markdown(statistics_json(planned, columns)).rstrip())
     if out is not None:
-        typer.echo(f"\nQuery by query: {out}")
+        say(f"\nQuery by query: {out}")
 
 
 @contrast.command("build")
@@ -99,11 +99,11 @@ def contrast_build(
             request,
             listen=lambda done, total: progress.update(task, completed=done, total=total),
         )
-    typer.echo(statistics_markdown(built.statistics))
+    say(statistics_markdown(built.statistics))
     for each in built.skipped:
-        typer.echo(f"Skipped {each.subset}/{each.sequence}: {each.reason}")
+        say(f"Skipped {each.subset}/{each.sequence}: {each.reason}")
     numbers = ", ".join(f"{number} in {subset}" for subset, number in built.sequences.items())
-    typer.echo(f"Sequences: {numbers}; {len(built.skipped)} skipped. Test set: {out}")
+    say(f"Sequences: {numbers}; {len(built.skipped)} skipped. Test set: {out}")
 
 
 @contrast.command("review")
@@ -120,15 +120,15 @@ def contrast_review(
 
     with ReviewServer(folder, port) as server:
         counts = server.session.counts()
-        typer.echo(f"{counts.decided} of {counts.total} pairs are decided. Review: {server.url} (Ctrl-C ends it)")
+        say(f"{counts.decided} of {counts.total} pairs are decided. Review: {server.url} (Ctrl-C ends it)")
         serve_until_stopped(server, browser)
         counts = server.session.counts()
-    typer.echo(
+    say(
         f"{counts.decided} of {counts.total} pairs are decided: {counts.accepted} accepted, {counts.rejected} "
         f"rejected. Decisions: {folder / DECISIONS}"
     )
     if counts.rejected:
-        typer.echo("Run the same `locater contrast build` command again to replace the rejected pairs.")
+        say("Run the same `locater contrast build` command again to replace the rejected pairs.")
 
 
 def _open_source(spec: str, split: str | None, count: int | None) -> "Dataset":

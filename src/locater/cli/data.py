@@ -8,7 +8,7 @@ from typer.core import TyperCommand
 
 from locater.cli.opening import DATA, OLD_ROOT
 from locater.cli.options import ForceOption, SplitOption
-from locater.cli.terminal import progress_display
+from locater.cli.terminal import progress_display, say
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def data_check(
             split,
             on_video=lambda done, total: progress.update(task, completed=done, total=total),
         )
-    typer.echo("\n".join(report.lines()))
+    say("\n".join(report.lines()))
     if not report.is_fine:
         raise typer.Exit(2)
 
@@ -56,7 +56,7 @@ def data_show(
     from locater.datasets.inspect.sheet import write_contact_sheet
 
     shown = write_contact_sheet(find_source(dataset, root).open(split), out, count)
-    typer.echo(f"{shown} sentences shown in {out}")
+    say(f"{shown} sentences shown in {out}")
 
 
 @data.command("cutout")
@@ -83,8 +83,8 @@ def data_cutout(
             listen=lambda done, total: progress.update(task, completed=done, total=total),
         )
     kept = reasons.pop("", 0)
-    typer.echo(f"{kept} of {kept + reasons.total()} photographs kept.")
-    typer.echo("".join(f"Left out, {reason}: {count}\n" for reason, count in reasons.most_common()) + f"Masks: {out}")
+    say(f"{kept} of {kept + reasons.total()} photographs kept.")
+    say("".join(f"Left out, {reason}: {count}\n" for reason, count in reasons.most_common()) + f"Masks: {out}")
 
 
 class _GatheringCommand(TyperCommand):
@@ -160,9 +160,9 @@ def data_compose(
 
 
 def _tell_of_pack(made: "Composed", out: Path) -> None:
-    typer.echo(f"{made.cutouts} cut-outs of {made.nouns} nouns, {made.held_out} of them held out;")
-    typer.echo(f"{made.photographs} photographs with {made.things} things of their own; {made.megabytes:.1f} MB.")
-    typer.echo(f"Pack: {out}")
+    say(f"{made.cutouts} cut-outs of {made.nouns} nouns, {made.held_out} of them held out;")
+    say(f"{made.photographs} photographs with {made.things} things of their own; {made.megabytes:.1f} MB.")
+    say(f"Pack: {out}")
 
 
 def _two_paths(joined: str) -> tuple[Path, Path]:

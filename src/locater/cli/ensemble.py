@@ -7,7 +7,7 @@ import typer
 
 from locater.cli.opening import DATA, open_segmenter
 from locater.cli.options import DeviceOption, ForceOption
-from locater.cli.terminal import progress_display
+from locater.cli.terminal import progress_display, say
 
 ensemble = typer.Typer(help="Several systems' masks, scored and joined (section 5.6).", no_args_is_help=True)
 
@@ -34,8 +34,9 @@ def ensemble_train(
     force: ForceOption = False,
 ) -> None:
     """Train the module that scores candidate masks, on candidates made from a dataset's or world's truth."""
-    from locater.config import GroundingConfig, parse_changes, parse_settings
+    from locater.config import GroundingConfig, parse_settings
     from locater.model.grounding.files import check_grounding_folder
+    from locater.presets.changes import parse_changes
     from locater.training.grounding.command import GroundingRequest, train_grounding
 
     check_grounding_folder(out, force)
@@ -49,11 +50,11 @@ def ensemble_train(
             lambda step, loss: progress.update(task, completed=step, description=f"training, loss {loss:.3f}"),
         )
     if found is not None:
-        typer.echo(
+        say(
             f"Right candidate chosen in {found.right:.1%} of {found.sets} held-out sets (by chance "
             f"{found.by_chance:.1%}); mean IoU of the choice {found.chosen:.3f}, of the best {found.best:.3f}."
         )
-    typer.echo(f"Grounding module: {out}")
+    say(f"Grounding module: {out}")
 
 
 @ensemble.command("propose")
@@ -93,7 +94,7 @@ def ensemble_propose(
             force=force,
             listen=lambda done, total: progress.update(task, completed=done, total=total),
         )
-    typer.echo(f"Masks of {questions} questions: {out}")
+    say(f"Masks of {questions} questions: {out}")
 
 
 @ensemble.command("run")
@@ -136,5 +137,5 @@ def ensemble_run(
     with progress_display("questions/s") as progress:
         task = progress.add_task("joining", total=None)
         report = run_ensemble(request, lambda done, total: progress.update(task, completed=done, total=total))
-    typer.echo(report.markdown())
-    typer.echo(f"Results: {out}")
+    say(report.markdown())
+    say(f"Results: {out}")

@@ -22,7 +22,7 @@ from locater.cli.options import (
     VideosOption,
 )
 from locater.cli.segmenting.views import read_views
-from locater.cli.terminal import one_line, progress_display
+from locater.cli.terminal import one_line, progress_display, say
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def evaluate(
         finished = run_evaluation(request, segmenter, place, listen=listen)
     _warn_of(finished.not_understood)
     if finished.report is not None:
-        typer.echo(finished.report.markdown())
-        typer.echo(f"Results: {out}")
+        say(finished.report.markdown())
+        say(f"Results: {out}")
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def score(
     judged = score_masks(predictions, truth, protocol, videos=videos, split=split)
     if out is not None:
         judged.save(out)
-    typer.echo(judged.text)
+    say(judged.text)
 
 
 def compare(
@@ -160,8 +160,8 @@ def compare(
         split=split,
         videos=read_lines(videos) if videos else None,
     )
-    typer.echo(write_comparison(comparison, out, force=force))
-    typer.echo(f"Page: {out / 'compare.html'}")
+    say(write_comparison(comparison, out, force=force))
+    say(f"Page: {out / 'compare.html'}")
 
 
 def _two_names(text: str) -> tuple[str, str]:
@@ -190,9 +190,9 @@ def submission_check(
 
     problems = check_submission(file, find_protocol(protocol), read_expected(expressions, videos, frames))
     for problem in problems:
-        typer.echo(problem)
+        say(problem)
     if problems:
-        typer.echo(f"{file} cannot be handed in: {len(problems)} problem{'s' * (len(problems) > 1)}.")
+        say(f"{file} cannot be handed in: {len(problems)} problem{'s' * (len(problems) > 1)}.")
         raise typer.Exit(2)
     complete = "complete and well formed" if expressions else "well formed; whether it is complete needs --expressions"
-    typer.echo(f"{file}: {complete}.")
+    say(f"{file}: {complete}.")

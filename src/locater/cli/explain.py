@@ -7,7 +7,7 @@ import typer
 
 from locater.cli.opening import DEFAULT_CHECKPOINT, open_segmenter
 from locater.cli.options import AnywayOption, CheckpointOption, DeviceOption, ForceOption
-from locater.cli.terminal import plain_warnings
+from locater.cli.terminal import plain_warnings, say
 
 
 def explain(
@@ -39,7 +39,7 @@ def explain(
         (partial / "explanation.json").write_text(numbers + "\n", encoding="utf-8")
         words_figure(found, found.word_attention).save(partial / "words.png")
     for word, weight in zip(found.words, found.word_attention.mean(0), strict=True):
-        typer.echo(f"{weight:.2f}  {word}")
+        say(f"{weight:.2f}  {word}")
     for removed in sorted(found.removed, key=lambda each: each.mean_overlap):
-        typer.echo(f"IoU {removed.mean_overlap:.2f}  without {removed.word}: {removed.sentence}")
-    typer.echo(f"Open {out / 'index.html'}; the numbers are in {out / 'explanation.json'}, a figure in words.png.")
+        say(f"IoU {removed.mean_overlap:.2f}  without {removed.word}: {removed.sentence}")
+    say(f"Open {out / 'index.html'}; the numbers are in {out / 'explanation.json'}, a figure in words.png.")

@@ -21,7 +21,7 @@ from locater.cli.options import (
     PrecisionOption,
 )
 from locater.cli.process.stopping import TERMINATED
-from locater.cli.terminal import plain_warnings
+from locater.cli.terminal import plain_warnings, say
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ def live(
             if seconds is not None and result.frame.timestamp >= seconds:
                 break
         opened.close()
-    typer.echo(speed.summary(opened), err=out == PIPE)
+    say(speed.summary(opened), to_error=out == PIPE)
     if out not in (None, PIPE):
-        typer.echo(f"Written: {out}")
+        say(f"Written: {out}")
     if terminated:
         raise typer.Exit(TERMINATED)
 

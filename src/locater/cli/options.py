@@ -23,9 +23,7 @@ FormatOption = Annotated[
 LiveOption = Annotated[
     bool, typer.Option("--live", help="Read once, as a camera would be: no knowledge of what comes later.")
 ]
-BestOption = Annotated[
-    bool, typer.Option("--best", help="The network whole, in float32: half as fast on a CPU, no surer to be right.")
-]
+BestOption = Annotated[bool, typer.Option("--best", help="The network whole, in float32: the slowest on a CPU.")]
 FastOption = Annotated[
     bool, typer.Option("--fast", help="Smaller frames and coarser edges: faster, at a price in docs/benchmarks.md.")
 ]

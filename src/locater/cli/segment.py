@@ -29,7 +29,7 @@ from locater.cli.segmenting.corrections import read_corrections, sentences_for
 from locater.cli.segmenting.formats import read_formats
 from locater.cli.segmenting.videos import Job, place_results, read_words
 from locater.cli.segmenting.views import read_views
-from locater.cli.terminal import plain_warnings, progress_display, say_failure
+from locater.cli.terminal import plain_warnings, progress_display, say, say_failure
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
@@ -133,9 +133,9 @@ def _segment_one(
     with results_folder(job.out, "locater segment", force=force) as partial:
         frames, findings = write(segmenter, source, partial)
         made = sorted(entry.name for entry in partial.iterdir())
-    typer.echo(f"{frames} frames segmented into {job.out}: {', '.join(made)}")
+    say(f"{frames} frames segmented into {job.out}: {', '.join(made)}")
     for sentence in findings:
-        typer.echo(sentence)
+        say(sentence)
 
 
 def _give_up(job: Job, error: LocaterError, videos: int, failed: list[Path]) -> None:
@@ -173,9 +173,9 @@ def demo(
         )
     for place, question in enumerate(clip.questions):
         mean = sum(frame[place] for frame in overlaps) / len(overlaps)
-        typer.echo(f"IoU {mean:.2f}  {question.kind:<12}{question.expression}")
-    typer.echo(f"Watch {out / 'overlay.mp4'}, look at {out / 'contact_sheet.png'}; the masks are in {out / 'masks'}")
-    typer.echo(f"and, as COCO run lengths, in {out / 'masks.json'}; the clip itself is {out / 'clip.mp4'}.")
+        say(f"IoU {mean:.2f}  {question.kind:<12}{question.expression}")
+    say(f"Watch {out / 'overlay.mp4'}, look at {out / 'contact_sheet.png'}; the masks are in {out / 'masks'}")
+    say(f"and, as COCO run lengths, in {out / 'masks.json'}; the clip itself is {out / 'clip.mp4'}.")
 
 
 def _write_results(

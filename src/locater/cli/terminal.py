@@ -4,6 +4,7 @@ Progress is bars on a terminal, and now and then a plain line anywhere else. Spe
 the last moments they would be those of a burst, as results come a chunk at a time.
 """
 
+import logging
 import sys
 import time
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, Task
 
 FIRST_LINE, NEXT_LINES = 5.0, 30.0  # seconds
+LONGEST_LINE = 2000  # characters
+_HARMLESS = frozenset("\n\t\u00a0\u3000\u200c\u200d")  # line breaks, tabs, wide spaces, joiners of letters and emoji
 
 
 class ProgressDisplay(Protocol):
@@ -103,7 +106,7 @@ class PlainLines:
         now = self.clock()
         if task.is_visible and self._next_at is not None and now >= self._next_at:
             self._next_at = now + NEXT_LINES
-            print(self._line(task, now), file=sys.stderr, flush=True)
+            print(one_line(self._line(task, now)), file=sys.stderr, flush=True)
 
     def start_task(self, task_id: int) -> None:
         """Let a task's clock begin now."""
@@ -141,7 +144,7 @@ def _count(completed: float, total: float | None) -> str:
 
 
 def _bars(unit: str, console: Any) -> "Progress":
-    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn
     from rich.text import Text
 
     class Column(ProgressColumn):
@@ -159,7 +162,7 @@ def _bars(unit: str, console: Any) -> "Progress":
         return task.completed - float(task.fields.get("before", 0.0))
 
     return Progress(
-        TextColumn("{task.description}"),
+        Column(lambda task: one_line(task.description)),
         BarColumn(),
         Column(lambda task: _count(task.completed, task.total)),
         Column(lambda task: rate_text(done(task), elapsed(task), unit)),
@@ -195,6 +198,29 @@ def say_failure(what: str, error: Exception) -> None:
     print(f"Error: {one_line(f'{what}: {error}')}", file=sys.stderr)
 
 
+def say(message: str = "", to_error: bool = False) -> None:
+    """Print a result, or what is on standard error; the names and sentences in it cannot command the terminal."""
+    print(printable(message), file=sys.stderr if to_error else sys.stdout)
+
+
 def one_line(message: str) -> str:
-    """The message without the line breaks that a file's name or a sentence brought in."""
-    return " ".join(message.split())
+    """The message without the line breaks and control characters that a file's name or a sentence brought in."""
+    line = " ".join(message.split())
+    return printable(line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ...")
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what would move the cursor, change colours or turn the direction of writing."""
+    return "".join(each if each.isprintable() or each in _HARMLESS else _escaped(each) for each in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+class PrintableFormatter(logging.Formatter):
+    """Log lines likewise."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as one line."""
+        return one_line(super().format(record))

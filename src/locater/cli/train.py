@@ -7,7 +7,7 @@ import typer
 
 from locater.cli.opening import DATA, DEFAULT_CHECKPOINT
 from locater.cli.options import CheckpointArgument, CheckpointOption, read_weights
-from locater.cli.terminal import progress_display
+from locater.cli.terminal import progress_display, say
 from locater.errors import LocaterError
 
 LARGEST_WEIGHT = 1e6  # as in a recipe's training.data
@@ -32,7 +32,6 @@ def train(
     track: Annotated[list[str], typer.Option(help="More trackers, by accelerate's names: tensorboard, wandb.")] = [],  # noqa: B006
 ) -> None:
     """Train a preset or a recipe, all of its stages; start it under `accelerate launch` or `torchrun` for many GPUs."""
-    from locater.evaluation.run.processes import place_among_processes
     from locater.training.command import train_preset
 
     mixture = _mixture(data, weights)
@@ -56,10 +55,17 @@ def train(
                 before=at.first_step,
             ),
         )
+    _tell(scores, out)
+
+
+def _tell(scores: dict[str, float], out: Path) -> None:
+    """Print what came of a training; of several processes the first alone."""
+    from locater.evaluation.run.processes import place_among_processes
+
     if place_among_processes().is_first:
         for kind, score in scores.items():
-            typer.echo(f"{kind:<14}{score:.3f}")
-        typer.echo(f"Checkpoint: {out / 'checkpoint'}")
+            say(f"{kind:<14}{score:.3f}")
+        say(f"Checkpoint: {out / 'checkpoint'}")
 
 
 def _mixture(data: list[str], weights: str | None) -> str | dict[str, float]:
@@ -106,8 +112,8 @@ def finetune(
             ),
             lambda what: progress.update(task, description=what),
         )
-    typer.echo(write_report(found))
-    typer.echo(f"Checkpoint: {out / 'checkpoint'}; report: {out / 'report.html'}")
+    say(write_report(found))
+    say(f"Checkpoint: {out / 'checkpoint'}; report: {out / 'report.html'}")
 
 
 def ablate(
@@ -139,7 +145,7 @@ def ablate(
     asked = AblateRequest(
         table, preset, data, out, seeds, changes, side_by_side, workers, start, split, Amount(count, limit)
     )
-    typer.echo(write_table(table, run_table(asked), out))
+    say(write_table(table, run_table(asked), out))
 
 
 def second_look(
@@ -163,9 +169,7 @@ def second_look(
             listen=lambda count: progress.update(task, completed=count),
         )
     for each in made.calibration.bins:
-        typer.echo(f"score {each.confidence:.2f}  right {each.right:.2f}  of {each.count}")
+        say(f"score {each.confidence:.2f}  right {each.right:.2f}  of {each.count}")
     found = made.calibration
-    typer.echo(
-        f"Expected calibration error {found.error:.3f} on {found.count} masks, scored by weights of other videos"
-    )
-    typer.echo(f"{made.crops} crops, {made.words} words: {out}")
+    say(f"Expected calibration error {found.error:.3f} on {found.count} masks, scored by weights of other videos")
+    say(f"{made.crops} crops, {made.words} words: {out}")

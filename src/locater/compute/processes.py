@@ -36,7 +36,7 @@ class _Sum(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(_: Any, gradient: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(_: Any, gradient: Tensor) -> Tensor:
         total = gradient.clone()
         distributed.all_reduce(total)
         return total
@@ -64,8 +64,8 @@ class SharedBatchNorm(nn.BatchNorm1d):
         # Around the mean, in a second round: a difference of large squares would lose what is small.
         variance = _summed((x - mean).square().sum(0)) / count
         self._remember(mean.detach(), variance.detach() * (count / (count - 1)))
-        normalised = (x - mean) * (variance + self.eps).rsqrt()
-        return normalised if not self.affine else normalised * self.weight + self.bias
+        normalised: Tensor = (x - mean) * (variance + self.eps).rsqrt()
+        return torch.addcmul(self.bias, normalised, self.weight) if self.affine else normalised
 
     def _remember(self, mean: Tensor, variance: Tensor) -> None:
         assert self.running_mean is not None and self.running_var is not None and self.momentum is not None

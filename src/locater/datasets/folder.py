@@ -197,7 +197,7 @@ def _jsonl_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]
             continue
         try:
             entry = json.loads(line)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             raise LocaterError(f"{path}, line {number} is no JSON; write one object per line.") from None
         if not isinstance(entry, dict):
             raise LocaterError(f"{path}, line {number} is no JSON object; write one object per line.")

@@ -16,6 +16,7 @@ from locater.inference.chunks import ChunkMasks, Chunks, Plan
 from locater.records import Frame, VideoState, Views, Words
 from locater.video.transforms import resize_soft
 
+PLAIN = Views()
 SUREST = 1e-6  # of a mean soft mask, from 0 and from 1: its logits stay finite
 
 

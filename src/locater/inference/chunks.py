@@ -51,7 +51,8 @@ class Chunks:
 
     def input(self, some: Sequence[Frame], duration: float | None, scale: float = 1.0) -> tuple[Tensor, Tensor]:
         """A chunk of frames (1, T, 3, S, S'), `scale` times as large as usual, and their times (1, T, 2)."""
-        size = self.model.config.input_size(*some[0].pixels.shape[:2], scale * self.effort.scale)
+        height, width = some[0].pixels.shape[:2]
+        size = self.model.config.input_size(height, width, scale * self.effort.scale)
         frames = frames_to_tensor([frame.pixels for frame in some], size, self.device)
         times = frame_times(some, duration)
         return frames.unsqueeze(0), times.unsqueeze(0).to(self.device, non_blocking=True)
@@ -98,7 +99,7 @@ class Chunks:
         if not self.effort.is_by_frame or self.model.visual.window > 1:
             seen: VisualFeatures = self.model.visual(frames)
             return seen
-        return VisualFeatures.joined([self.model.visual(frame) for frame in frames.split(1, dim=1)])
+        return VisualFeatures.joined([self.model.visual(frame) for frame in torch.split(frames, 1, dim=1)])
 
     def _run(
         self, plan: Plan, frames: Tensor, times: Tensor, words: Words, state: VideoState, is_full: bool

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from locater.errors import LocaterError
-from locater.records import Correction, VideoInfo
+from locater.records import Correction, VideoInfo, Views
+
+
+def check_plain(views: Views) -> None:
+    """Nothing, where a video is seen in the one view in which masks can be put right."""
+    if views != Views():
+        raise LocaterError("Masks are put right in the plain view; leave scales and flip out where there are clicks.")
 
 
 def checked_corrections(

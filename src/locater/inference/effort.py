@@ -11,7 +11,7 @@ Quality = Literal["fast", "default", "best"]
 QUALITIES: tuple[Quality, ...] = get_args(Quality)
 # Patches of the crop in which a mask is redrawn, at most: of a frame of 16:9 `default`'s refiner sees 880. The scores
 # of more and of fewer: dev/LOG.md, 2026-11-18.
-DEFAULT_CELLS, FAST_CELLS = 300, 200
+DEFAULT_CELLS, FAST_CELLS = 400, 200
 FAST_SCALE = 0.8  # of the size in which frames are seen
 
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Self
@@ -15,12 +15,13 @@ from locater.compute.device import find_device
 from locater.compute.precision import AUTO, Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
-from locater.inference.averaged_views import AveragedViews
+from locater.inference.averaged_views import PLAIN, AveragedViews
 from locater.inference.chunks import Chunks, Plan
 from locater.inference.corrected_video import CorrectedVideo
-from locater.inference.correction_checks import checked_corrections
+from locater.inference.correction_checks import check_plain, checked_corrections
 from locater.inference.effort import Quality, effort_of
 from locater.inference.judging import Judge
+from locater.inference.resuming import PassOne, check_state
 from locater.model import checkpoint
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
@@ -37,13 +38,12 @@ from locater.records import (
     Words,
 )
 from locater.text.mirror import mirror_sentence
-from locater.video.reader import open_source
+from locater.text.words import check_lengths
+from locater.video.reader import Mode, is_live_mode, open_source, whole_video
 from locater.video.track import MaskTrack
 
 Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
-Mode = Literal["auto", "file", "live"]
 
-PLAIN = Views()
 CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
 _ANY_WORD = "the"  # stands where nothing is said
 CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
@@ -51,14 +51,6 @@ CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
 
 class NotUnderstoodWarning(UserWarning):
     """Part of a sentence was cut or is unknown to the network."""
-
-
-@dataclass(frozen=True)
-class _PassOne:
-    """Who hears how far pass one is."""
-
-    on_frame: Callable[[int], None] | None
-    on_state: Callable[[VideoState], None] | None
 
 
 class Segmenter:
@@ -135,26 +127,24 @@ class Segmenter:
         for bit (up to rounding on a GPU, which replays whole chunks as CUDA graphs). `on_global_frame` hears which
         frame pass one has reached, and `on_global_state` the state to resume that pass from. `corrections` put masks
         right, in the order in which they were made: the frames around a corrected one follow it, in `live` mode only
-        those after it. An expression that has one may be "".
-        `views` are the sizes, and mirror images, in which all of it is done, one after the other, and averaged; chunks
-        are cut shorter for large ones.
+        those after it. An expression that has one may be "". `views` are the sizes, and mirror images, in which all of
+        it is done, one after the other, and averaged; chunks are cut shorter for large ones.
         """
         frames = open_source(source, frames_per_second)
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
-        is_live = _is_live(frames, mode, state)
-        _check_state(state, texts, views, is_corrected=bool(corrections))
+        is_live = is_live_mode(frames, mode, state)
+        if state is not None:
+            check_state(state, texts, views, corrections, self.model.config)
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
         is_followed = state is not None and state.followed is not None
         corrected = range(len(texts)) if is_followed else {each.expression for each in told}
-        if corrected and views != PLAIN:
-            raise LocaterError(
-                "Masks are put right in the plain view; leave scales and flip out where there are clicks."
-            )
+        if corrected:
+            check_plain(views)
         network = self._network(self.read_words(texts, anyway, corrected), views)
         default = 1 if is_live else chunk_frames_of(self.device, len(texts))
         chunk = self._whole_windows(views.chunk_frames(default if chunk_frames is None else chunk_frames))
         judge = self.judge(threshold)
-        heard = _PassOne(on_global_frame, on_global_state)
+        heard = PassOne(on_global_frame, on_global_state)
         results = self._results(frames, network, state, chunk, is_live, soft, heard, told)
         if judge is None:
             return results
@@ -208,6 +198,8 @@ class Segmenter:
 
         The sentence of an object which was `corrected` may have no words: it is only clicked.
         """
+        for text in texts:
+            check_lengths(text)
         is_silent = [not text and place in corrected for place, text in enumerate(texts)]
         read = tuple(_ANY_WORD if silent else text for text, silent in zip(texts, is_silent, strict=True))
         tokens = self.model.text.trimmed(self.model.text.tokenize(read)).to(self.device)
@@ -255,7 +247,7 @@ class Segmenter:
         chunk: int,
         is_live: bool,
         soft: bool,
-        heard: "_PassOne",
+        heard: PassOne,
         corrections: tuple[Correction, ...],
     ) -> Iterator[FrameResult]:
         whole: list[Frame] = []
@@ -263,7 +255,7 @@ class Segmenter:
         if state is None:
             state = replace(network.initial_state(), global_index=None if is_live else 0)
             if not is_live and not is_corrected:
-                whole = _whole_video(source, chunk)
+                whole = whole_video(source, chunk)
         if state.global_index is not None and not whole:
             state = self._write_global_memory(source, network, self._ready(state), chunk, heard)
         if is_corrected:
@@ -283,13 +275,12 @@ class Segmenter:
         network: AveragedViews,
         state: VideoState,
         soft: bool,
-        heard: "_PassOne",
+        heard: PassOne,
     ) -> Iterator[FrameResult]:
         """Both passes in one, where a chunk holds the video: each frame is encoded once, for both memories."""
         plan = Plan(self._samples(whole, state))
         state = replace(state, is_global_complete=True, global_index=None)
-        if heard.on_frame is not None:  # all is read; the rest of the time goes into the masks
-            heard.on_frame(whole[-1].index)
+        heard.reached(whole[-1].index)  # all is read; the rest of the time goes into the masks
         with torch.inference_mode():
             found = network.segment(whole, duration, state, plan, is_full)
             pending = AsyncResults.of(whole, found, network.words, soft)
@@ -301,7 +292,7 @@ class Segmenter:
         network: AveragedViews,
         state: VideoState,
         chunk: int,
-        heard: "_PassOne",
+        heard: PassOne,
     ) -> VideoState:
         """Pass one: every n-th frame of the whole video into the global memory, then fixed (section 3.2.2)."""
         is_windowed = self.model.visual.window > 1  # such an encoder must see every frame, also between the samples
@@ -314,10 +305,7 @@ class Segmenter:
                     is_full = len(some) == chunk
                     state = network.write_global(some, source.info.duration, state, samples, is_full)
             state = replace(state, global_index=some[-1].index + every)
-            if heard.on_frame is not None:
-                heard.on_frame(some[-1].index)
-            if heard.on_state is not None:
-                heard.on_state(state)
+            heard.reached(some[-1].index, state)
         return replace(state, is_global_complete=True, global_index=None)
 
     def _segment_chunks(
@@ -376,33 +364,6 @@ def load(
 ) -> Segmenter:
     """A ready segmenter: `locater.load("default").track("clip.mp4", "the dog on the left")`."""
     return Segmenter.from_pretrained(name_or_path, device, precision, quality)
-
-
-def _check_state(state: VideoState | None, texts: tuple[str, ...], views: Views, is_corrected: bool) -> None:
-    """Nothing, where a video can go on from the state with these sentences in these views."""
-    if state is not None and state.expressions != texts:
-        raise LocaterError(f"The saved state belongs to {list(state.expressions)}, not to {list(texts)}.")
-    if state is not None and state.global_index is not None and is_corrected:
-        raise LocaterError("The saved state is of a video without corrections; begin anew to correct it.")
-    if state is not None and state.views != views:
-        raise LocaterError(f"The saved state belongs to the scales {state.views}; go on with these.")
-
-
-def _is_live(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:
-    if mode == "file" and not frames.is_repeatable:
-        raise LocaterError("A stream cannot be read twice; use mode='live', or give a file or a list of frames.")
-    if state is not None:
-        return not state.is_global_complete and state.global_index is None
-    return mode == "live" or not frames.is_repeatable
-
-
-def _whole_video(source: FrameSource, chunk: int) -> list[Frame]:
-    """All frames of a video that fits into one chunk; none of any other. A container's own count may be wrong."""
-    count = source.info.frame_count
-    if count is None or count > chunk:
-        return []
-    frames = list(islice(source.frames(), chunk + 1))
-    return frames if len(frames) <= chunk else []
 
 
 def chunk_frames_of(device: torch.device, sentences: int) -> int:

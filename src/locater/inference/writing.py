@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from locater.inference.averaged_views import PLAIN
 from locater.inference.findings import Findings
-from locater.inference.segmenter import PLAIN, Segmenter
+from locater.inference.segmenter import Segmenter
 from locater.records import Correction, FrameMasks, FrameResult, FrameSource, VideoState, Views
 from locater.video.writer import open_writers
 

@@ -12,6 +12,8 @@ from locater.io.extras import data_library
 
 Mask = npt.NDArray[np.bool_]
 
+_FARTHEST = 2**20  # pixels from the corner
+
 
 def decode_segmentation(segmentation: Any, height: int, width: int, name: str) -> Mask:
     """The (H, W) mask; `name` says where it stands when it is broken."""
@@ -19,7 +21,7 @@ def decode_segmentation(segmentation: Any, height: int, width: int, name: str) -
         if isinstance(segmentation, Mapping):
             return _from_runs(segmentation)
         return _from_polygons(segmentation, height, width)
-    except (KeyError, TypeError, ValueError, IndexError):
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError):
         raise LocaterError(f"{name} holds a mask that cannot be decoded; download it again.") from None
 
 
@@ -28,6 +30,8 @@ def _from_runs(segmentation: Mapping[str, Any]) -> Mask:
     counts = segmentation["counts"]
     if isinstance(counts, str):
         return rle.decode(counts.encode("ascii"), height, width)
+    if not 0 <= height * width == sum(counts) <= rle.MOST_PIXELS:
+        raise ValueError("the runs do not cover the mask")
     values = np.arange(len(counts)) % 2 == 1
     return np.repeat(values, counts).reshape((height, width), order="F")
 
@@ -35,6 +39,10 @@ def _from_runs(segmentation: Mapping[str, Any]) -> Mask:
 def _from_polygons(polygons: Any, height: int, width: int) -> Mask:
     if not polygons:
         return np.zeros((height, width), dtype=np.bool_)
+    for polygon in polygons:  # the rasteriser itself checks nothing, and takes memory for every pixel of an edge
+        points = np.asarray(polygon, dtype=np.float64)
+        if points.ndim != 1 or len(points) < 6 or len(points) % 2 or not (np.abs(points) < _FARTHEST).all():
+            raise ValueError("a polygon has odd points")
     # COCO's own rasteriser: any other differs by a pixel along the edges.
     coco = data_library("pycocotools.mask")
     runs = coco.merge(coco.frPyObjects(polygons, height, width))

@@ -1,19 +1,17 @@
 """Reading pictures that people have; what cannot be read is said in one sentence."""
 
 import io
-import os
 import re
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps
 
 from locater.errors import LocaterError
+from locater.io.plain_files import plain_file
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
 
@@ -47,22 +45,12 @@ def picture_file(path: Path | str, content: bytes | None = None) -> Iterator[Ima
     Pillow reads pixels late, so whatever it raises inside the block is said in one sentence too.
     """
     try:
-        with _plain_file(path) if content is None else io.BytesIO(content) as file, Image.open(file) as image:
+        with plain_file(path) if content is None else io.BytesIO(content) as file, Image.open(file) as image:
             yield image
     except FileNotFoundError:
         raise LocaterError(f"{path} is missing; check the folder, or download it again.") from None
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         raise LocaterError(f"{path} is not a picture that can be read; replace it, or download it again.") from None
-
-
-def _plain_file(path: Path | str) -> BinaryIO:
-    """The open file; nobody waits for a pipe, and no device is read."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    file = os.fdopen(handle, "rb")
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        file.close()
-        raise LocaterError(f"{path} is no plain file; put a picture there, or name another.")
-    return file
 
 
 def opened(path: Path) -> Image.Image:

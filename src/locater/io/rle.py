@@ -3,6 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+MOST_PIXELS = 2**30
+_MOST_SHIFT = 60  # bits: a longer number is no run, and takes the time of its square
+
 
 def encode(mask: npt.NDArray[np.bool_]) -> bytes:
     """The `counts` string that pycocotools writes for an (H, W) mask."""
@@ -18,6 +21,8 @@ def encode(mask: npt.NDArray[np.bool_]) -> bytes:
 def decode(counts: bytes, height: int, width: int) -> npt.NDArray[np.bool_]:
     """The (H, W) mask behind a `counts` string."""
     runs = _unpack(counts)
+    if height < 0 or width < 0 or height * width > MOST_PIXELS:
+        raise ValueError(f"a mask of {height} x {width} is larger than any picture")
     if sum(runs) != height * width:
         raise ValueError(f"run lengths cover {sum(runs)} pixels, the mask has {height} x {width}")
     values = np.arange(len(runs)) % 2 == 1
@@ -47,6 +52,8 @@ def _unpack(counts: bytes) -> list[int]:
     value, shift = 0, 0
     for byte in counts:
         bits = byte - 48
+        if not 0 <= bits < 64 or shift > _MOST_SHIFT:
+            raise ValueError("the run lengths are damaged")
         value |= (bits & 0x1F) << shift
         shift += 5
         if not bits & 0x20:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from locater.errors import LocaterError
+from locater.io.plain_files import plain_file
 
 
 def find(root: Path, places: Sequence[str]) -> Path | None:
@@ -24,19 +25,28 @@ def need(root: Path, places: Sequence[str]) -> Path:
     return found
 
 
-def read_bytes(path: Path, remedy: str) -> bytes:
-    """The file's content; `remedy` says what to do where there is none."""
+def read_bytes(path: Path, remedy: str, most: int | None = None) -> bytes:
+    """The file's content, of `most` bytes; `remedy` says what to do where there is none. Nobody waits for a pipe."""
     try:
-        return path.read_bytes()
+        with plain_file(path) as file:
+            content = file.read() if most is None else file.read(most + 1)
     except FileNotFoundError:
         raise LocaterError(f"{path} is missing; {remedy}.") from None
     except OSError as error:
         raise LocaterError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+    if most is not None and len(content) > most:
+        raise LocaterError(f"{path} has more than {most / 1e6:.0f} MB, which no such file has; {remedy}.")
+    return content
 
 
-def read_text(path: Path, encodings: Sequence[str] = ("utf-8-sig",), remedy: str = "download it again") -> str:
+def read_text(
+    path: Path,
+    encodings: Sequence[str] = ("utf-8-sig",),
+    remedy: str = "download it again",
+    most: int | None = None,
+) -> str:
     """The file's text, in the first encoding that fits; `remedy` says what to do where there is none."""
-    content = read_bytes(path, remedy)
+    content = read_bytes(path, remedy, most)
     for encoding in encodings:
         try:
             return content.decode(encoding)
@@ -59,15 +69,17 @@ def read_rows(path: Path) -> list[list[str]]:
         raise LocaterError(f"{path} is no comma-separated file: {error}; download it again.") from None
 
 
-def read_json(path: Path, remedy: str = "download it again") -> Any:
-    """What a JSON file holds; `remedy` says what to do where it holds none."""
-    text = read_text(path, remedy=remedy)
+def read_json(path: Path, remedy: str = "download it again", most: int | None = None) -> Any:
+    """What a JSON file, of `most` bytes, holds; `remedy` says what to do where it holds none."""
+    text = read_text(path, remedy=remedy, most=most)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise LocaterError(f"{path} is no JSON: {error.msg} in line {error.lineno}; {remedy}.") from None
     except RecursionError:
         raise LocaterError(f"{path} is no JSON that can be read: it is nested too deeply; {remedy}.") from None
+    except ValueError:  # a number of thousands of digits
+        raise LocaterError(f"{path} is no JSON that can be read: a number in it is too long; {remedy}.") from None
 
 
 @contextmanager

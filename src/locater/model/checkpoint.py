@@ -16,7 +16,7 @@ from locater.errors import LocaterError
 from locater.io.atomic import atomic_path
 from locater.io.results_folder import check_results_folder, results_folder
 from locater.io.text_files import read_json
-from locater.model.build import assemble, empty_text
+from locater.model.build import assemble, empty_text, least_numbers
 from locater.model.locater import Locater
 from locater.model.second_look import SecondLook
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
@@ -34,6 +34,7 @@ _OLD_MEMORY_SETTINGS = {"digest": "read_mlp", "doings": "motion_targets"}
 _OLD_TENSORS = {"memory.digest.": "memory.read_mlp.", "doings.": "motion_targets."}
 CONFIG, WEIGHTS, CARD, TEXT_ENCODER = "config.json", "model.safetensors", "README.md", "text_encoder"
 SECOND_LOOK = "second_look.safetensors"  # not every checkpoint has one
+_LARGEST_CONFIG = 64 * 2**20  # bytes: a vocabulary of a million words
 _CHECKPOINT = (CONFIG, WEIGHTS)  # a folder that holds both is one
 
 
@@ -41,9 +42,13 @@ def from_pretrained(name_or_path: str | Path) -> Locater:
     """The network of a checkpoint: a local folder, a name shipped with the package, or a hub name (`owner/name`)."""
     folder = find_checkpoint(name_or_path)
     config = _config(folder)
+    tensors = _tensors(folder / WEIGHTS)
+    # Before anything is built: what asks for more than the file holds may ask for all the memory there is.
+    if least_numbers(config) > sum(tensor.numel() for tensor in tensors.values()):
+        raise LocaterError(f"{folder / CONFIG} describes a larger network than {WEIGHTS} holds; get both again.")
     text_model = empty_text(folder / TEXT_ENCODER) if isinstance(config.text, HuggingFaceConfig) else None
     model = assemble(config, text_model)
-    load_strictly(model, folder / WEIGHTS)
+    _fill(model, tensors, folder / WEIGHTS)
     return model.eval()
 
 
@@ -190,6 +195,8 @@ def load_second_look(folder: Path) -> SecondLook | None:
         familiar, meaning_width = tensors["familiar"].shape
     except (KeyError, ValueError):
         raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.") from None
+    if max(channels, meaning_width, width, familiar) > max(tensor.numel() for tensor in tensors.values()):
+        raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.")
     tensors.setdefault("taught", tensors["familiar"][:0])  # files of networks that nobody tuned have none
     look = SecondLook(channels, meaning_width, width, familiar, len(tensors["taught"]))
     _fill(look, tensors, path)
@@ -210,13 +217,19 @@ def load_strictly(model: torch.nn.Module, path: Path) -> None:
 
 def _fill(model: torch.nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
     own = model.state_dict()
+    both = own.keys() & tensors.keys()
     problems = (
         [f"missing {name}" for name in own.keys() - tensors.keys()]
         + [f"extra {name}" for name in tensors.keys() - own.keys()]
         + [
             f"misshapen {name} {tuple(tensors[name].shape)}, not {tuple(own[name].shape)}"
-            for name in own.keys() & tensors.keys()
+            for name in both
             if own[name].shape != tensors[name].shape
+        ]
+        + [
+            f"mistyped {name} {tensors[name].dtype}, not {own[name].dtype}"
+            for name in both
+            if own[name].is_floating_point() != tensors[name].is_floating_point() or tensors[name].is_complex()
         ]
     )
     if problems:
@@ -226,7 +239,7 @@ def _fill(model: torch.nn.Module, tensors: dict[str, Tensor], path: Path) -> Non
 
 
 def _config(folder: Path) -> ModelConfig:
-    values = read_json(folder / CONFIG, "a checkpoint folder needs it whole")
+    values = read_json(folder / CONFIG, "a checkpoint folder needs it whole", _LARGEST_CONFIG)
     if isinstance(values, dict) and isinstance(values.get("memory"), dict):
         values["memory"] = {_OLD_MEMORY_SETTINGS.get(key, key): value for key, value in values["memory"].items()}
     return parse_config(values, str(folder / CONFIG))
@@ -242,11 +255,20 @@ def _tensors(path: Path) -> dict[str, Tensor]:
         raise LocaterError(f"{path} is missing; a checkpoint folder needs its weights.")
     try:
         stored = load_file(path)
-    except (OSError, safetensors.SafetensorError):
+        tensors = dequantize_int8({_present_name(name): tensor for name, tensor in stored.items()})
+    except (OSError, RuntimeError, ValueError, KeyError, OverflowError, safetensors.SafetensorError):
         raise LocaterError(
             f"{path} is no safetensors file or is damaged; other formats can run code and are not read."
         ) from None
-    return dequantize_int8({_present_name(name): tensor for name, tensor in stored.items()})
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not _is_finite(tensor):
+            raise LocaterError(f"{path} holds numbers that are not finite, in {name}; it is damaged, get it again.")
+    return tensors
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """Whether every number is; a sum is ten times as fast as looking at each, and looks closer only where it must."""
+    return bool(tensor.float().sum().isfinite()) or bool(tensor.isfinite().all())
 
 
 def _present_name(name: str) -> str:

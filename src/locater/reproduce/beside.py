@@ -84,7 +84,8 @@ def _order(printed: PrintedTable, some: Sequence[Cell], cells: FoundCells) -> Or
             continue
         pairs += 1
         gap = statistics.fmean(cells[one]) - statistics.fmean(cells[two])
-        is_sure = abs(gap) > max(_deviation(cells[one]), _deviation(cells[two]))
+        deviations = [statistics.stdev(cells[each]) for each in (one, two) if len(cells[each]) > 1]
+        is_sure = len(deviations) == 2 and abs(gap) > max(deviations)  # one seed tells no deviation
         if wanted * gap > 0:
             agreeing += 1
             surely += is_sure
@@ -99,10 +100,6 @@ def _printed(printed: PrintedTable, cell: Cell) -> float:
     value = printed.value(cell.row, cell.column)
     assert value is not None  # our rows are LOCATER's, which are printed whole
     return value
-
-
-def _deviation(values: Sequence[float]) -> float:
-    return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 def _name(cell: Cell, is_by_column: bool) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from locater.inference.segmenter import PLAIN
+from locater.inference.averaged_views import PLAIN
 from locater.io.atomic import atomic_path
 from locater.reproduce.setup import Setup
 from locater.reproduce.systems import System

@@ -10,10 +10,11 @@ from typing import Any
 
 import yaml
 
-from locater.config import ModelConfig, parse_changes, preset
+from locater.config import ModelConfig, preset
 from locater.datasets.catalog import World, find_source
 from locater.errors import LocaterError
 from locater.presets import preset_names
+from locater.presets.changes import parse_changes
 from locater.reproduce.systems import A2D, CHALLENGE, JHMDB, PLUS, YTVOS, System
 from locater.training.ablation.scoring import Amount, ScoredSet
 from locater.training.ablation.trained_run import TrainedRun

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from locater.inference.segmenter import PLAIN
+from locater.inference.averaged_views import PLAIN
 from locater.records import Views
 
 A2D, PLUS, JHMDB, YTVOS, CHALLENGE = (

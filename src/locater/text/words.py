@@ -4,10 +4,23 @@ import re
 from collections.abc import Iterable, Sequence
 from string import ascii_lowercase
 
+from locater.errors import LocaterError
 from locater.text.base_forms import base_forms
 
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 _INSIDE_WORD = re.compile(r"[-'’]")
+LONGEST_WORD, LONGEST_SENTENCE = 100, 2000  # letters, characters
+
+
+def check_lengths(expression: str) -> None:
+    """Nothing, for what a person may have said."""
+    if len(expression) > LONGEST_SENTENCE:
+        raise LocaterError(
+            f"A sentence has {len(expression):,} characters; say what to segment in at most {LONGEST_SENTENCE:,}."
+        )
+    longest = max(map(len, split_words(expression)), default=0)
+    if longest > LONGEST_WORD:
+        raise LocaterError(f"A word has {longest:,} letters; words of at most {LONGEST_WORD} are read.")
 
 
 def split_words(expression: str) -> list[str]:
@@ -57,12 +70,12 @@ class ForgivingVocabulary(Vocabulary):
 
     def read(self, word: str) -> list[int]:
         """As listed, a base form, the parts around its hyphens, the two words it is written from; else as guessed."""
-        word = word.lower()
+        word = word[:LONGEST_WORD].lower()  # no word is longer, and guessing takes the time of its square
         return self._known(word) or [self.number(self._guess(word))]
 
     def guess(self, word: str) -> str:
         """The word that an unknown one is taken for; "" where it is known or nothing is near."""
-        word = word.lower()
+        word = word[:LONGEST_WORD].lower()
         return "" if self._known(word) else self._guess(word)
 
     def _known(self, word: str) -> list[int]:

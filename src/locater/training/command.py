@@ -7,12 +7,14 @@ from typing import Any
 from accelerate import PartialState
 
 from locater.compute.processes import is_joined_on_cpu
-from locater.config import LSTMConfig, ModelConfig, TrainingConfig, parse_changes, preset
+from locater.config import LSTMConfig, ModelConfig, TrainingConfig, preset
 from locater.errors import LocaterError
 from locater.io.results_folder import MARKER, claim_folder
 from locater.model.build import build
 from locater.model.checkpoint import find_checkpoint, load_to_go_on, load_what_fits, trained_words, with_table_of
+from locater.presets.changes import parse_changes
 from locater.text.words import Vocabulary
+from locater.training.asked import check_asked
 from locater.training.average import write_average
 from locater.training.data.batches import TrainingData
 from locater.training.data.sources import open_data
@@ -45,6 +47,7 @@ def train_preset(
     itself, those before it `stage1`, `stage2`, ... inside; each begins with the weights of the one before it, unless it
     says otherwise. What is finished is not done again. A recipe that ends in an average has no scores.
     """
+    check_asked(folder, seed, workers, trackers)
     values = parse_changes(changes)
     given = None if start is None else find_checkpoint(start)
     run = Run(folder, parse_recipe(name, values), given)

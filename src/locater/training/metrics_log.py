@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from locater.io.atomic import atomic_path
+from locater.io.atomic import atomic_path, plain_os_errors
 
 
 def mean_score(scores: dict[str, float]) -> float:
@@ -39,5 +39,5 @@ class MetricsLog:
     def write(self, event: dict[str, Any]) -> None:
         """Append one event."""
         if self.is_writing:
-            with self.path.open("a") as file:
+            with plain_os_errors(self.path), self.path.open("a") as file:
                 file.write(json.dumps(event) + "\n")

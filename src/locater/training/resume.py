@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from locater.io.atomic import atomic_folder
+from locater.io.atomic import atomic_folder, plain_os_errors
 from locater.io.text_files import read_json
 
 _FOLDER = "state-{:08d}"
@@ -22,7 +22,7 @@ _FOLDER = "state-{:08d}"
 def save_state(
     folder: Path, step: int, weights: dict[str, nn.Module], optimizer: torch.optim.Optimizer, scaler: dict[str, Any]
 ) -> None:
-    """Write `folder`/state-<step> and drop the older ones."""
+    """Write `folder`/state-<step>; `keep_newest` drops the older ones."""
     target = folder / _FOLDER.format(step)
     with atomic_folder(target) as partial:
         for name, module in weights.items():
@@ -32,8 +32,12 @@ def save_state(
         tensors, numbers = _flat(optimizer)
         save_file(tensors | _random_state(), partial / "optimizer.safetensors")
         (partial / "progress.json").write_text(json.dumps({"step": step, "optimizer": numbers, "scaler": scaler}))
-    for old in folder.glob("state-*"):
-        if old != target:
+
+
+def keep_newest(folder: Path) -> None:
+    """Drop every state but the newest; also what a kill left of this."""
+    for old in sorted(folder.glob("state-*"))[:-1]:
+        with plain_os_errors(old):
             shutil.rmtree(old)
 
 

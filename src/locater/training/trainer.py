@@ -15,6 +15,7 @@ from locater.compute.processes import is_joined_on_cpu, mean_over_processes
 from locater.compute.recompute import recompute_blocks
 from locater.config import TrainingConfig
 from locater.errors import LocaterError
+from locater.io.atomic import plain_os_errors
 from locater.model.checkpoint import save_pretrained
 from locater.model.compiled import compile_parts
 from locater.model.locater import Locater
@@ -28,7 +29,7 @@ from locater.training.moving_average import WeightAverage
 from locater.training.optimizer import freeze, make_optimizer, polynomial, skip_unless_finite
 from locater.training.prefetch import PrefetchedBatches
 from locater.training.report import write_training_page
-from locater.training.resume import load_state, save_state
+from locater.training.resume import keep_newest, load_state, save_state
 from locater.training.validation import save_pictures, validate
 
 BEST = "best"  # the folder of the checkpoint with the best validation
@@ -102,11 +103,14 @@ class Trainer:
 
     def run(self, listen: Callable[[Progress], None] | None = None) -> dict[str, float]:
         """Train to the end from the newest state in the folder; the last validation's scores come back."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with plain_os_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
         scaler = self.accelerator.scaler
         first_step, scaler_state = load_state(self.folder, self._weights(), self.optimizer)
         if scaler is not None and scaler_state:
             scaler.load_state_dict(scaler_state)
+        if self.accelerator.is_main_process:
+            keep_newest(self.folder)
         log = MetricsLog(self.folder / "metrics.jsonl", first_step, self.accelerator.is_main_process)
         batches = self.batches(self.inputs.plans(self.steps, first_step), first_step)
         self.best_score = log.best_score()
@@ -215,10 +219,12 @@ class Trainer:
     def _save(self, step: int) -> None:
         if self.accelerator.is_main_process:
             scaler = self.accelerator.scaler
+            # Before the state: a run that finds the last one has nothing left to do, its checkpoint too.
+            save_pretrained(self.trained, self.folder / "checkpoint")
             save_state(
                 self.folder, step, self._weights(), self.optimizer, {} if scaler is None else scaler.state_dict()
             )
-            save_pretrained(self.trained, self.folder / "checkpoint")
+            keep_newest(self.folder)
         self.accelerator.wait_for_everyone()
 
     @property

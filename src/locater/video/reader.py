@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from PIL import Image
 from torch import Tensor
 
 from locater.errors import LocaterError
-from locater.records import FrameSource
+from locater.records import Frame, FrameSource, VideoState
 from locater.video.array_source import ArraySequence, ArrayStream
 from locater.video.file_source import VideoFile
 from locater.video.finding import is_named_as_video
@@ -19,6 +21,8 @@ from locater.video.guarded.processes import can_guard
 from locater.video.guarded.source import guarded_folder, guarded_pictures, guarded_video
 
 DEFAULT_FRAMES_PER_SECOND = 24.0  # for sources without a clock: DAVIS and most films run at 24
+
+Mode = Literal["auto", "file", "live"]
 
 
 def open_source(source: object, frames_per_second: float | None = None) -> FrameSource:
@@ -73,3 +77,21 @@ def _open_path(path: Path, rate: float, is_rate_given: bool) -> FrameSource:
         raise LocaterError(f"There is no file {path}; check the path.") from None
     except OSError as error:  # no permission, a name too long, a disk that went away
         raise LocaterError(f"Cannot read {path}: {(error.strerror or str(error)).lower()}; check the path.") from error
+
+
+def is_live_mode(frames: FrameSource, mode: Mode, state: VideoState | None) -> bool:
+    """Whether a source is read once, as asked for, as it must be, or as the state's video was."""
+    if mode == "file" and not frames.is_repeatable:
+        raise LocaterError("A stream cannot be read twice; use mode='live', or give a file or a list of frames.")
+    if state is not None:
+        return not state.is_global_complete and state.global_index is None
+    return mode == "live" or not frames.is_repeatable
+
+
+def whole_video(source: FrameSource, chunk: int) -> list[Frame]:
+    """All frames of a video that fits into one chunk; none of any other. A container's own count may be wrong."""
+    count = source.info.frame_count
+    if count is None or count > chunk:
+        return []
+    frames = list(islice(source.frames(), chunk + 1))
+    return frames if len(frames) <= chunk else []

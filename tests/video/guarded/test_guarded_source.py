@@ -54,6 +54,13 @@ def children() -> set[int]:
     return {process.pid for process in psutil.Process().children(recursive=True)}
 
 
+def settled() -> set[int]:
+    """The processes, when every decoder that was asked something before is gone."""
+    servers = {process.pid for process in psutil.Process().children()}
+    wait_until_only(servers)
+    return servers
+
+
 def wait_until_only(expected: set[int]) -> None:
     until = time.monotonic() + 10
     while children() != expected and time.monotonic() < until:
@@ -75,7 +82,7 @@ def test_frames_are_the_readers_own(clip: Path) -> None:
 
 def test_a_reading_that_is_given_up_leaves_no_process(clip: Path) -> None:
     video = guarded_video(clip)
-    before = children()
+    before = settled()
     frames = video.frames()
     next(frames)
     assert len(children() - before) == 1
@@ -87,7 +94,7 @@ def test_a_reading_that_is_given_up_leaves_no_process(clip: Path) -> None:
 def test_a_decoder_that_dies_is_one_sentence(tmp_path: Path) -> None:
     long = write_black(tmp_path / "long", 640, 360, 100, 24)
     video = guarded_video(long, name="mine.mp4")
-    before = children()
+    before = settled()
     frames = video.frames()
     next(frames)
     (decoder,) = children() - before
@@ -118,7 +125,7 @@ def test_a_script_without_a_guard_reads_once(clip: Path, tmp_path: Path) -> None
 
 def test_a_decoder_that_stands_still_is_ended(clip: Path) -> None:
     video = guarded_video(clip, Limits(stall_seconds=0.5), "mine.mp4")
-    before = children()
+    before = settled()
     frames = video.frames()
     next(frames)
     (decoder,) = children() - before

@@ -1,9 +1,9 @@
 """Whether a series of measurements goes anywhere: its slope, and how much of that noise alone would give."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 STANDARD_ERRORS = 2.0  # on either side: about 95 %
 
@@ -23,7 +23,7 @@ class Trend:
         return (self.high - self.low) / 2
 
 
-def trend(places: Sequence[float], values: Sequence[float]) -> Trend:
+def trend(places: npt.ArrayLike, values: npt.ArrayLike) -> Trend:
     """The least-squares line through a series, its interval wider the more neighbours are alike.
 
     What is measured in a running process moves in steps, so neighbouring residuals go together and count for fewer

@@ -16,7 +16,7 @@ from locater.bench.harness.report import Report, Row
 from locater.bench.harness.request import BenchRequest
 from locater.bench.harness.stages import Stages, TimedSource
 from locater.bench.harness.timing import Timing
-from locater.inference import segmenter as segmenter_module
+from locater.inference import chunks as chunks_module
 from locater.inference.async_results import AsyncResults
 from locater.inference.segmenter import Segmenter
 from locater.records import FrameSource
@@ -113,7 +113,7 @@ def segment_video(segmenter: Segmenter, source: FrameSource, folder: Path) -> Ra
 def _places(segmenter: Segmenter) -> list[tuple[object, str, str]]:
     """Functions by owner and name, and the stage that each belongs to."""
     return [
-        (segmenter_module, "frames_to_tensor", "resize frames"),
+        (chunks_module, "frames_to_tensor", "resize frames"),
         (segmenter.chunks, "write_global", "global memory"),
         (segmenter.chunks, "segment", "segment"),
         (AsyncResults, "of", "masks to the video's size and back"),

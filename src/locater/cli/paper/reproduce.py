@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from locater.cli.terminal import say
 from locater.errors import LocaterError
 
 
@@ -46,14 +47,14 @@ def reproduce(
     stands = in_miniature(data or [], folder) if miniature else on_own_data(data or [])
     setup = Setup(folder, stands, miniature, seeds, tuple(changes or ()), Amount(count, limit), workers, start)
     if not tables:
-        typer.echo(listing(setup).markdown())
+        say(listing(setup).markdown())
         return
     items = find_items(tables)
     if out is None:
         raise LocaterError("Where to? Name a folder for the runs and the tables with --out DIR.")
-    done = run(setup, items, minutes, lambda what: typer.echo(what, err=True))
+    done = run(setup, items, minutes, lambda what: say(what, to_error=True))
     for text in done.texts:
-        typer.echo(text)
+        say(text)
     if done.pieces_left:
-        typer.echo(f"{done.pieces_left} pieces are left; the same command goes on.")
-    typer.echo(f"Tables: {out}")
+        say(f"{done.pieces_left} pieces are left; the same command goes on.")
+    say(f"Tables: {out}")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-import typer
+from locater.cli.terminal import say
 
 if TYPE_CHECKING:
     from locater.web.server.serving import PageServer
@@ -17,4 +17,4 @@ def serve_until_stopped(server: "PageServer", browser: bool) -> None:
     try:
         server.serve_forever()
     except KeyboardInterrupt:
-        typer.echo("")  # the terminal has just shown ^C
+        say("")  # the terminal has just shown ^C

@@ -7,6 +7,7 @@ import typer
 from locater.cli.opening import DEFAULT_CHECKPOINT, need_web, open_segmenter
 from locater.cli.options import BestOption, CheckpointOption, DeviceOption, FastOption, PrecisionOption
 from locater.cli.serving.until_stopped import serve_until_stopped
+from locater.cli.terminal import say
 
 
 def web(
@@ -38,8 +39,8 @@ def web(
     warnings.simplefilter("ignore", NotUnderstoodWarning)  # the page tells them to whoever typed the sentence
     segmenter = open_segmenter(checkpoint, device, precision, fast, best)
     with SegmentServer(segmenter, checkpoint, host, port, limits) as server:
-        typer.echo(f"Segment clips at {server.url} (Ctrl-C ends it)")
+        say(f"Segment clips at {server.url} (Ctrl-C ends it)")
         if not server.address.is_local:
-            typer.echo("Other machines can reach it, unencrypted: whoever has this address can use it.")
+            say("Other machines can reach it, unencrypted: whoever has this address can use it.")
         serve_until_stopped(server, browser)
-    typer.echo("The page is closed; every upload was removed.")
+    say("The page is closed; every upload was removed.")

@@ -12,7 +12,8 @@ from locater.evaluation.metrics.exact_mean import mean
 from locater.evaluation.metrics.packed_masks import PackedMask, compare
 from locater.evaluation.metrics.sample_score import Drawn, FrameScore, SampleScore
 from locater.inference.async_results import THRESHOLD
-from locater.inference.segmenter import PLAIN, Segmenter, chunk_frames_of
+from locater.inference.averaged_views import PLAIN
+from locater.inference.segmenter import Segmenter, chunk_frames_of
 from locater.records import FrameResult, Mask, Sample, Views
 from locater.video.transforms import resize_soft
 

@@ -15,7 +15,8 @@ from locater.evaluation.report.tables import Report
 from locater.evaluation.run.evaluators import evaluator_of
 from locater.evaluation.run.processes import Place
 from locater.evaluation.run.runner import Listener, answer_share, chosen, claim, gather
-from locater.inference.segmenter import PLAIN, Segmenter
+from locater.inference.averaged_views import PLAIN
+from locater.inference.segmenter import Segmenter
 from locater.io.atomic import atomic_entries
 from locater.model.checkpoint import SECOND_LOOK, WEIGHTS, find_checkpoint
 from locater.records import Views

@@ -12,7 +12,8 @@ from locater.evaluation.run.answering import answer
 from locater.evaluation.run.journal import JournalReader, JournalWriter, journal_path
 from locater.evaluation.run.passes import Pass, plan_passes, shard
 from locater.evaluation.run.processes import Place
-from locater.inference.segmenter import PLAIN, NotUnderstoodWarning, Segmenter
+from locater.inference.averaged_views import PLAIN
+from locater.inference.segmenter import NotUnderstoodWarning, Segmenter
 from locater.io.results_folder import claim_folder
 from locater.records import Dataset, SampleInfo, Views
 

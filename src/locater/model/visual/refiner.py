@@ -50,8 +50,8 @@ class Refiner(nn.Module):
         clips = frames.shape[0]
         if most_cells is not None:
             own = expand_to_expressions(frames, logits.shape[0]).flatten(0, 1)
-            rows = [self._in_crop(*row, most_cells) for row in zip(own, logits.flatten(0, 1), strict=True)]
-            return torch.stack(rows).view(logits.shape)
+            each = [self._in_crop(*row, most_cells) for row in zip(own, logits.flatten(0, 1), strict=True)]
+            return torch.stack(each).view(logits.shape)
         image = self.looked_at(frames.flatten(0, 1))  # (C T, D, r, c)
         first = rearrange(logits, "(c e) t h w -> (c t) e h w", c=clips)
         rows = first.flatten(0, 1)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from locater.config import parse_changes, preset
+from locater.config import preset
 from locater.io.results_folder import claim_folder
+from locater.presets.changes import parse_changes
 from locater.training.ablation.report import RowScores, SetScores
 from locater.training.ablation.scoring import Amount, ScoredSet, find_scored_sets, miou_by_kind, score
 from locater.training.ablation.tables import Row, find_table
 from locater.training.ablation.trained_run import TrainedRun, needed_changes
+from locater.training.asked import check_asked
 
 USUAL_AMOUNT = Amount(count=16)
 
@@ -40,6 +42,7 @@ def run_table(asked: AblateRequest) -> list[RowScores]:
     share a run. Runs that are done are not run again, nor are those of another table in the same folder with equal
     settings.
     """
+    check_asked(asked.out, 0, asked.workers)
     rows = find_table(asked.table)
     trained = {row: trained_changes(asked, row) for row in rows}
     sets = find_scored_sets(asked.data, asked.split, asked.amount)

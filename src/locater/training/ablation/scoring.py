@@ -13,7 +13,8 @@ from locater.evaluation.report.tables import Report
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.evaluation.run.runner import chosen
-from locater.inference.segmenter import PLAIN, Segmenter
+from locater.inference.averaged_views import PLAIN
+from locater.inference.segmenter import Segmenter
 from locater.model.checkpoint import from_pretrained
 from locater.records import SampleInfo, Views
 

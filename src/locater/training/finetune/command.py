@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from locater.compute.device import find_device
-from locater.config import TrainingConfig, parse_changes
+from locater.config import TrainingConfig
 from locater.datasets.folder import FolderDataset
 from locater.errors import LocaterError
 from locater.evaluation.metrics.sample_score import SampleScore
@@ -28,7 +28,9 @@ from locater.model.checkpoint import (
     with_words_of,
 )
 from locater.model.locater import Locater
+from locater.presets.changes import parse_changes
 from locater.records import Dataset, SampleInfo
+from locater.training.asked import check_asked
 from locater.training.command import size_in_training
 from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.held_out import HeldOut, held_out
@@ -78,6 +80,7 @@ def finetune(
 
     `listen` hears of every tenth step, `tell` what is done after the last one.
     """
+    check_asked(request.out, request.seed, request.workers)
     device = find_device(None)
     folder = FolderDataset(request.folder)
     parted = held_out(folder, request.seed)

@@ -18,10 +18,9 @@ from locater.worlds.composed.scene.dyes import DYE_WORDS, DYES, draw_dye, in_dye
 from locater.worlds.composed.scene.scene import Scene, SceneSampler
 from locater.worlds.composed.scene.view import draw_camera, draw_view, thing_actors
 from locater.worlds.composed.world import ComposedVideo
-from locater.worlds.failures.staging import FRAMES, FRAMES_PER_SECOND, MOST_DRAWS, Grid, described, said, stage
+from locater.worlds.failures.staging import FRAMES, FRAMES_PER_SECOND, Grid, described, said, stage
 from locater.worlds.failures.world import Asked, FailureWorld
 from locater.worlds.motion import OUTER_RADIUS, Actor, poses
-from locater.worlds.seeds import video_seed
 
 _OUTER = 0.15  # radius of the circle around a whole cut-out: two of them stand one above the other
 
@@ -65,43 +64,38 @@ class ComposedFailures(FailureWorld[Scene]):
         """The visible masks of one of a scene's actors."""
         return self.video(scene).masks_of(actor)
 
-    def scene(self, kind: str, number: int) -> Asked[Scene]:
-        """The scene of a number."""
-        seed = video_seed(self.split, "appearance", number)
-        rng = Random(f"failures {kind} {seed}")
-        for _ in range(MOST_DRAWS):
-            photograph = rng.choice(self._photographs)
-            view = draw_view(rng, photograph, self.pack.photographs[photograph])
-            things = thing_actors(view)
-            staged = stage(kind, rng, self._grid(rng))
-            actors = (*things, *staged.actors)
-            ground, camera = poses(actors, FRAMES), draw_camera(rng, FRAMES)
-            objects = self._sampler.objects_of(actors, ground, camera, view)
-            questions = described(kind, objects, staged, range(len(things), len(actors)))
-            if questions is None:
-                continue
-            asked = said(rng, questions, self._words)
-            compositing = draw_compositing(rng, self.pack, view, actors, FRAMES)
-            ground[..., :2] += camera
-            scene = Scene(
-                seed=seed,
-                split=self.split,
-                kind=kind,
-                frame_count=FRAMES,
-                frames_per_second=FRAMES_PER_SECOND,
-                view=view,
-                actors=actors,
-                poses=ground.astype(np.float32),
-                camera=camera,
-                compositing=compositing,
-                objects=objects,
-                description=questions[0].description,
-                expression=asked[0][0],
-                referent=questions[0].meant[0],
-                twins=questions[0].meant[1:],
-            )
-            return Asked(scene, asked)
-        raise LocaterError(f"The pack {self.pack.folder} gave no scene of the type {kind}; put more classes into it.")
+    def _draw(self, rng: Random, seed: int, kind: str) -> Asked[Scene] | None:
+        photograph = rng.choice(self._photographs)
+        view = draw_view(rng, photograph, self.pack.photographs[photograph])
+        things = thing_actors(view)
+        staged = stage(kind, rng, self._grid(rng))
+        actors = (*things, *staged.actors)
+        ground, camera = poses(actors, FRAMES), draw_camera(rng, FRAMES)
+        objects = self._sampler.objects_of(actors, ground, camera, view)
+        questions = described(kind, objects, staged, range(len(things), len(actors)))
+        if questions is None:
+            return None
+        asked = said(rng, questions, self._words)
+        compositing = draw_compositing(rng, self.pack, view, actors, FRAMES)
+        ground[..., :2] += camera
+        scene = Scene(
+            seed=seed,
+            split=self.split,
+            kind=kind,
+            frame_count=FRAMES,
+            frames_per_second=FRAMES_PER_SECOND,
+            view=view,
+            actors=actors,
+            poses=ground.astype(np.float32),
+            camera=camera,
+            compositing=compositing,
+            objects=objects,
+            description=questions[0].description,
+            expression=asked[0][0],
+            referent=questions[0].meant[0],
+            twins=questions[0].meant[1:],
+        )
+        return Asked(scene, asked)
 
     def _grid(self, rng: Random) -> Grid:
         """Two things of different classes in two colours each."""

@@ -7,13 +7,11 @@ from random import Random
 import numpy as np
 import torch
 
-from locater.errors import LocaterError
 from locater.records import Mask
 from locater.worlds.describing import make_scene_objects
-from locater.worlds.failures.staging import FRAMES, FRAMES_PER_SECOND, MOST_DRAWS, Grid, described, said, stage
+from locater.worlds.failures.staging import FRAMES, FRAMES_PER_SECOND, Grid, described, said, stage
 from locater.worlds.failures.world import Asked, FailureWorld
 from locater.worlds.motion import Actor, poses
-from locater.worlds.seeds import video_seed
 from locater.worlds.shapes.backdrop import draw_backdrop
 from locater.worlds.shapes.looks import COLOURS, HELD_OUT_PAIRS, LEXICON, RADII, SHAPES, TEXTURES
 from locater.worlds.shapes.scene import Scene
@@ -47,37 +45,32 @@ class ShapesFailures(FailureWorld[Scene]):
         """The visible masks of one of a scene's actors."""
         return self.video(scene).masks(actor)
 
-    def scene(self, kind: str, number: int) -> Asked[Scene]:
-        """The scene of a number."""
-        seed = video_seed(self.split, "appearance", number)
-        rng = Random(f"failures {kind} {seed}")
-        for _ in range(MOST_DRAWS):
-            staged = stage(kind, rng, _grid(rng, self.split == "heldout"))
-            backdrop = draw_backdrop(rng, FRAMES)
-            ground = poses(staged.actors, FRAMES)
-            objects = make_scene_objects(staged.actors, ground, backdrop.camera)
-            questions = described(kind, objects, staged, range(len(staged.actors)))
-            if questions is None:
-                continue
-            asked = said(rng, questions, _WORDS)
-            ground[..., :2] += backdrop.camera
-            scene = Scene(
-                seed=seed,
-                split=self.split,
-                kind=kind,
-                frame_count=FRAMES,
-                frames_per_second=FRAMES_PER_SECOND,
-                actors=staged.actors,
-                poses=ground.astype(np.float32),
-                objects=objects,
-                description=questions[0].description,
-                expression=asked[0][0],
-                referent=questions[0].meant[0],
-                twins=questions[0].meant[1:],
-                backdrop=backdrop,
-            )
-            return Asked(scene, asked)
-        raise LocaterError(f"No scene of the type {kind} was found in {MOST_DRAWS} draws.")
+    def _draw(self, rng: Random, seed: int, kind: str) -> Asked[Scene] | None:
+        staged = stage(kind, rng, _grid(rng, self.split == "heldout"))
+        backdrop = draw_backdrop(rng, FRAMES)
+        ground = poses(staged.actors, FRAMES)
+        objects = make_scene_objects(staged.actors, ground, backdrop.camera)
+        questions = described(kind, objects, staged, range(len(staged.actors)))
+        if questions is None:
+            return None
+        asked = said(rng, questions, _WORDS)
+        ground[..., :2] += backdrop.camera
+        scene = Scene(
+            seed=seed,
+            split=self.split,
+            kind=kind,
+            frame_count=FRAMES,
+            frames_per_second=FRAMES_PER_SECOND,
+            actors=staged.actors,
+            poses=ground.astype(np.float32),
+            objects=objects,
+            description=questions[0].description,
+            expression=asked[0][0],
+            referent=questions[0].meant[0],
+            twins=questions[0].meant[1:],
+            backdrop=backdrop,
+        )
+        return Asked(scene, asked)
 
 
 def _grid(rng: Random, is_held_out: bool) -> Grid:

@@ -4,14 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from random import Random
 from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from locater.errors import LocaterError
 from locater.records import Mask, Sample, SampleInfo
 from locater.worlds.describing import DescribedScene
 from locater.worlds.drawn import DrawnVideo
-from locater.worlds.failures.staging import KINDS
+from locater.worlds.failures.staging import KINDS, MOST_DRAWS
+from locater.worlds.seeds import video_seed
 
 SceneT = TypeVar("SceneT", bound=DescribedScene)
 
@@ -35,8 +38,8 @@ class FailureWorld(ABC, Generic[SceneT]):
         self.size = size
 
     @abstractmethod
-    def scene(self, kind: str, number: int) -> Asked[SceneT]:
-        """The scene of a number, the same at every call and for any count of scenes."""
+    def _draw(self, rng: Random, seed: int, kind: str) -> Asked[SceneT] | None:
+        """A scene of a kind; None where a sentence would not fit exactly what is meant."""
 
     @abstractmethod
     def video(self, scene: SceneT) -> DrawnVideo:
@@ -45,6 +48,16 @@ class FailureWorld(ABC, Generic[SceneT]):
     @abstractmethod
     def masks_of(self, scene: SceneT, actor: int) -> Mapping[int, Mask]:
         """The visible masks of one of a scene's actors."""
+
+    def scene(self, kind: str, number: int) -> Asked[SceneT]:
+        """The scene of a number, the same at every call and for any count of scenes."""
+        seed = video_seed(self.split, "appearance", number)
+        rng = Random(f"failures {kind} {seed}")
+        for _ in range(MOST_DRAWS):
+            found = self._draw(rng, seed, kind)
+            if found is not None:
+                return found
+        raise LocaterError(f"No scene of the type {kind} was found in {MOST_DRAWS} draws; put more into the pack.")
 
     @property
     def name(self) -> str:

@@ -1,0 +1,1 @@
+"""Files and texts, damaged at random: whatever is done to them, one sentence or a result comes back."""
