@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 
@@ -17,6 +18,8 @@ from av.video.stream import VideoStream
 
 from locater.errors import LocaterError
 from locater.records import Pixels
+from locater.video.guarded.processes import can_guard
+from locater.video.guarded.source import guarded_video
 from locater.video.sound import Sound, open_sound
 
 _TICKS_PER_SECOND = 90_000  # MPEG's clock: fine enough to keep any camera's times
@@ -62,6 +65,7 @@ class Mp4File:
         self._container: OutputContainer | None = None
         self._stream: VideoStream | None = None
         self._sound: Sound | None = None
+        self._scratch: TemporaryDirectory[str] | None = None
         self._last_tick = -1
 
     def __enter__(self) -> Self:
@@ -92,9 +96,20 @@ class Mp4File:
                 # faststart: the index goes first, so that a browser plays before the whole file is there
                 self._container = av.open(str(self._path.absolute()), "w", options={"movflags": "+faststart"})
                 self._stream = self._added_stream(self._container, picture.shape[1], picture.shape[0])
-                if self._sound_of is not None:
-                    self._sound = open_sound(self._sound_of, self._container)
+                audible = None if self._sound_of is None else self._audible(self._sound_of)
+                if audible is not None:
+                    self._sound = open_sound(audible, self._container)
         return self._container, self._stream
+
+    def _audible(self, path: Path) -> Path | None:
+        """A file whose sound may be read here: a copy that a process of its own made, which a bad file ends alone."""
+        if not can_guard() or not path.is_file():
+            return path
+        self._scratch = TemporaryDirectory(prefix="locater-")
+        try:
+            return guarded_video(path).sound(Path(self._scratch.name) / "sound.mp4")
+        except LocaterError:
+            return None  # the pictures are worth something without it
 
     def _added_stream(self, container: OutputContainer, width: int, height: int) -> VideoStream:
         codec = self._encoding.codec
@@ -131,6 +146,8 @@ class Mp4File:
     def _close_sound(self) -> None:
         if self._sound is not None:
             self._sound.close()
+        if self._scratch is not None:
+            self._scratch.cleanup()
 
 
 def even_sized(picture: Pixels) -> Pixels:

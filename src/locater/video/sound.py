@@ -2,9 +2,10 @@
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 
 import av
@@ -43,6 +44,11 @@ class Sound:
         self._starts_at = starts[0] if starts else Fraction(0)
         self._packets = self._read()
         self._next = next(self._packets, None)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to hand on."""
+        return self._next is None
 
     def copy_until(self, seconds: float) -> None:
         """Hand on what sounds before this time."""
@@ -100,13 +106,21 @@ class Sound:
         return found
 
 
-def save_sound(path: Path, out: Path, seconds: float) -> bool:
-    """Write a video's sound to `out`, an mp4 file without pictures, up to this time; whether it has any."""
+def save_sound(path: Path, out: Path, seconds: float, tell: Callable[[], None]) -> bool:
+    """Write a video's sound to `out`, an mp4 file without pictures, up to this time; whether it has any.
+
+    `tell` is called after every minute of it.
+    """
     with av.open(str(out.absolute()), "w", format="mp4") as target:
         sound = open_sound(path, target)
         if sound is None:
             return False
         try:
+            for minute in count(1):
+                sound.copy_until(min(60.0 * minute, seconds))
+                tell()
+                if sound.is_over or 60.0 * minute >= seconds:
+                    break
             sound.finish(seconds)
         finally:
             sound.close()

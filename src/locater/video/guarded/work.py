@@ -156,7 +156,8 @@ def _send_sound(channel: Channel, job: Job, limits: Limits) -> None:
     """Write a video's sound to a file of ours, and tell whether it has any."""
     _opened(channel, job, limits)
     longest = math.inf if limits.seconds is None else 1.1 * limits.seconds + 1
-    channel.send("sound", save_sound(Path(job.paths[0]), Path(job.out), longest))
+    has_sound = save_sound(Path(job.paths[0]), Path(job.out), longest, _signs(channel))
+    channel.send("sound", has_sound)
 
 
 _TASKS = {"info": _send_info, "frames": _send_frames, "jpegs": _send_jpegs, "sound": _send_sound}

@@ -37,6 +37,7 @@ class Clip:
     key: str  # who knows it may use the clip
     client: str
     source: GuardedSource
+    upload: Path
     folder: Path
     previews: Previews
     runs: list[Run] = field(default_factory=list)  # the last that is over and worth showing, and the current one
@@ -102,7 +103,7 @@ class Clips:
     def open(self, path: Path, name: str, folder: Path, client: str) -> Clip:
         """The clip in a file, when it is one within the limits; its pictures are made from now on."""
         source = guarded_video(path, self.limits.of_a_clip, name)
-        clip = Clip(secrets.token_urlsafe(16), client, source, folder, Previews(folder / "previews"))
+        clip = Clip(secrets.token_urlsafe(16), client, source, path, folder, Previews(folder / "previews"))
         self.touch(clip)
         with self._lock:
             self._clips[clip.key] = clip
@@ -241,7 +242,7 @@ class Clips:
         try:
             folder = clip.folder / secrets.token_hex(8)
             folder.mkdir()
-            write_export(export, clip.source, run, folder, check)
+            write_export(export, clip.source, clip.upload, run, folder, check)
         except CancelledError:
             shutil.rmtree(folder, ignore_errors=True)
         except LocaterError as error:

@@ -15,7 +15,6 @@ from locater.video.guarded.source import GuardedSource
 from locater.video.writer import FORMATS, open_writers
 from locater.web.segment.runs import Run
 
-WITH_SOUND = ("overlay", "overlays")
 _TITLES = {
     "overlay": "Video with the masks drawn on",
     "overlays": "One such video a sentence",
@@ -63,16 +62,20 @@ class Export:
         }
 
 
-def write_export(export: Export, source: GuardedSource, run: Run, folder: Path, check: Callable[[], None]) -> None:
-    """Make the export's file in `folder`, a zip where there are several; `check` may end it between frames."""
+def write_export(
+    export: Export, source: GuardedSource, upload: Path, run: Run, folder: Path, check: Callable[[], None]
+) -> None:
+    """Make the export's file in `folder`, a zip where there are several; `check` may end it between frames.
+
+    Overlays have the sound of the `upload`.
+    """
     track = run.track
     if track is None:
         raise LocaterError("There are no masks yet; segment the clip first.")
     export.total = len(track)
     made = folder / "made"
     made.mkdir()
-    sound = source.sound(folder / "sound.mp4") if export.format in WITH_SOUND else None
-    with open_writers([export.format], made, replace(source.info, path=sound), run.names) as writers:
+    with open_writers([export.format], made, replace(source.info, path=upload), run.names) as writers:
         for frame in source.frames():
             if frame.index >= len(track):
                 break
