@@ -22,8 +22,8 @@ from locater.text.unknown_nouns import may_be_noun
 from locater.text.words import Vocabulary
 from locater.training.data.dataset_clips import DatasetData
 
-ASKED = 3  # other things that each clip is asked for
-KIN = 64  # known words nearest in meaning to those of the folder; every second thing is one of them
+ASKED = 1  # other things that each clip is asked for; three, most of them absent, made what is rarely said find nothing
+KIN = 64  # known words nearest in meaning to those of the folder; half of the things are of them
 # What is said of things beside their names: sentences that only name would let the rest be forgotten.
 DOING = ("walking", "running", "jumping", "standing", "sitting", "lying", "moving", "turning", "playing", "riding")
 WHERE = ("on the", "in the", "near the", "behind the", "over the", "with a", "holding a")
@@ -82,7 +82,7 @@ class RehearsingData:
 
     def _drawn(self, number: int) -> list[str]:
         rng = Random(f"rehearsal/{number}")
-        pools = [self.kin if self.kin and place % 2 else self.known for place in range(ASKED)]
+        pools = [self.kin if self.kin and rng.random() < 0.5 else self.known for _ in range(ASKED)]
         return [self._said_of(rng.choice(pool), rng) for pool in pools]
 
     def _said_of(self, noun: str, rng: Random) -> str:
