@@ -95,7 +95,8 @@ class InPyTorch(ExportedModel):
 
     def __init__(self, model: Locater, threads: int) -> None:
         graphs = graphs_of(model)
-        self.settings = {"graphs": {graph.name: {"inputs": graph.inputs, "outputs": graph.outputs} for graph in graphs}}
+        named = {graph.name: {"inputs": graph.inputs, "outputs": graph.outputs} for graph in graphs}
+        self.settings = {"graphs": named, "window": model.visual.window}
         self._sessions = {graph.name: graph for graph in graphs}
         first = {"global_cells": model.memory.global_start, "local_cells": model.memory.local_start}
         self.first_cells = {name: cells.detach().numpy() for name, cells in first.items()}

@@ -13,7 +13,7 @@ from locater.datasets.catalog import Source
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
-from locater.records import FrameResult, FrameSource, Mask, SampleInfo, VideoState
+from locater.records import FrameResult, FrameSource, Mask, SampleInfo, VideoState, Views
 from locater.worlds.composed import compose
 from locater.worlds.composed.position_world import PositionWorld
 from tests.support.composed_sources import SMALL, make_sources, small_pack
@@ -59,8 +59,17 @@ class Scripted(Segmenter):
         self.rule = rule
 
     def segment(  # type: ignore[override]  # as much of it as the runner calls
-        self, source: FrameSource, expressions: list[str], *, soft: bool, anyway: bool, mode: str, chunk_frames: int
+        self,
+        source: FrameSource,
+        expressions: list[str],
+        *,
+        soft: bool,
+        anyway: bool,
+        mode: str,
+        chunk_frames: int,
+        views: Views,
     ) -> Iterator[FrameResult]:
+        assert views == Views()
         assert (
             soft and anyway and mode == "auto" and chunk_frames > 0 and len(expressions) == 2
         )  # both questions in one pass

@@ -18,7 +18,7 @@ from locater.evaluation.run.answering import answer
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
-from locater.records import FrameResult, FrameSource, Mask, Sample, SampleInfo, VideoState
+from locater.records import FrameResult, FrameSource, Mask, Sample, SampleInfo, VideoState, Views
 from tests.support.datasets.making_stills import Thing, make_stills
 from tests.support.evaluation_command import run
 
@@ -60,8 +60,17 @@ class Scripted:
         self.device = torch.device("cpu")
 
     def segment(
-        self, source: FrameSource, expressions: list[str], *, soft: bool, anyway: bool, mode: str, chunk_frames: int
+        self,
+        source: FrameSource,
+        expressions: list[str],
+        *,
+        soft: bool,
+        anyway: bool,
+        mode: str,
+        chunk_frames: int,
+        views: Views,
     ) -> Iterator[FrameResult]:
+        assert views == Views()
         assert soft and anyway and mode == "auto" and chunk_frames > 0 and len(expressions) == 1
         nothing = torch.zeros(1, 0, 1)
         for frame in source.frames():

@@ -15,7 +15,7 @@ from locater.evaluation.run.contrasts import CONTRASTS, CROWD, WRITTEN, WRONG, C
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
-from locater.records import Frame, FrameResult, FrameSource, Mask, Pixels, SampleInfo, VideoState
+from locater.records import Frame, FrameResult, FrameSource, Mask, Pixels, SampleInfo, VideoState, Views
 from tests.support.datasets.making_datasets import real_data
 from tests.support.datasets.making_davis import FRAMES, UNSEEN, colour_of, make_davis, things_in, true_mask
 from tests.support.evaluation_command import run
@@ -68,8 +68,17 @@ class Scripted(Segmenter):
         self.rule = rule
 
     def segment(  # type: ignore[override]  # as much of it as the runner calls
-        self, source: FrameSource, expressions: list[str], *, soft: bool, anyway: bool, mode: str, chunk_frames: int
+        self,
+        source: FrameSource,
+        expressions: list[str],
+        *,
+        soft: bool,
+        anyway: bool,
+        mode: str,
+        chunk_frames: int,
+        views: Views,
     ) -> Iterator[FrameResult]:
+        assert views == Views()
         assert soft and anyway and mode == "auto" and chunk_frames > 0
         assert len(list(source.frames())) == source.info.frame_count  # a network looks at the whole video first
         return (self._answer(frame, tuple(expressions)) for frame in source.frames())

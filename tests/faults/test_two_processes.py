@@ -38,7 +38,7 @@ def launched(*arguments: str) -> "subprocess.Popen[str]":
 
 
 def two(data: Path, out: Path) -> "subprocess.Popen[str]":
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
     return launched(*launcher, *words(data, out))
 
 
@@ -66,7 +66,7 @@ def losses(out: Path) -> list[tuple[int, dict[str, float]]]:
 
 
 def interrupted(data: Path, out: Path) -> None:
-    """A run of two, one of which is killed after the first states and comes back."""
+    """A run of two, one of which is killed after the first states, and both of which are started again."""
     process = two(data, out)
     deadline = time.monotonic() + 120
     while not list(out.glob("state-*[2468]")):
@@ -74,7 +74,9 @@ def interrupted(data: Path, out: Path) -> None:
         time.sleep(0.01)
     os.kill(worker(1, process.pid), signal.SIGKILL)
     assert not (out / f"state-{STEPS:08d}").exists(), "it ended before it could be killed"
-    assert finished(process).count("Checkpoint: ") == 1  # one of them speaks
+    process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert finished(two(data, out)).count("Checkpoint: ") == 1  # one of them speaks
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from locater.model.build import build
+from locater.model.checkpoint import from_pretrained
 from locater.presets.changes import parse_changes
 from locater.training.ablation import run as ablation
 from locater.training.ablation.report import RowScores, as_csv, as_markdown
@@ -151,7 +152,7 @@ def test_a_contrast_set_is_scored_as_evaluate_scores_it(tmp_path: Path, trained:
     assert len(trained) == 2
     run = tmp_path / "out" / "preset,seed=0"
     own = EvaluateRequest(str(run / "checkpoint"), find_source(f"a2d-s+:{tmp_path / 'set'}"), tmp_path / "own")
-    found = evaluate(own, Segmenter.from_pretrained(run / "checkpoint"), Place()).results
+    found = evaluate(own, Segmenter(from_pretrained(run / "checkpoint")), Place()).results
     assert found is not None
     by_kind = {kind: [scores["miou"]] for kind, scores in found["by"]["kind"].items()}
     assert rows[1].by_set[f"a2d-s+:{tmp_path / 'set'}"] == by_kind and by_kind.keys() == {"M", "S", "T"}

@@ -193,7 +193,7 @@ def test_a_recipe_is_a_file_that_extends_a_preset_or_another_file(tmp_path: Path
     ("text", "told"),
     [
         ("extends: own.yaml", "extends itself"),
-        ("extends: papre", "There is no preset 'papre'; the presets are default,"),
+        ("extends: papre", "There is no preset 'papre'; the presets are authors, default,"),
         ("extends: [tiny]", "extends is a preset's name or a path"),
         ("extends: missing.yaml", "cannot be read: no such file or directory"),
         ("- tiny", "holds no settings"),

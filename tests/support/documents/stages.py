@@ -191,6 +191,7 @@ STAGES: dict[str, Callable[[Path], None]] = {
     "export.md": clip_and_networks,
     "finetune.md": finetuning,
     "outputs.md": clip_and_networks,
+    "reproduction.md": clip_and_networks,
     "results.md": results,
     "scores.md": scores,
     "sources.md": sources,
