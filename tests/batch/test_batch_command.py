@@ -149,7 +149,7 @@ def check_job(tmp_path: Path, checkpoint: Path, videos: int, broken: int, kills:
 
 @pytest.mark.slow
 def test_broken_videos_and_a_killed_worker_cost_nothing_else(tmp_path: Path, checkpoint: Path) -> None:
-    check_job(tmp_path, checkpoint, videos=12, broken=3, kills=(3,))
+    check_job(tmp_path, checkpoint, videos=6, broken=2, kills=(2,))
 
 
 @pytest.mark.proof

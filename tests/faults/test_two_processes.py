@@ -16,8 +16,9 @@ from locater.training.metrics_log import read_events
 from tests.support.command_line.running import ENVIRONMENT
 from tests.support.datasets.making_datasets import make_folder
 
-# Sums of floats in another order: 1e-7 of the loss at first, which twelve steps of Adam made 4e-5.
-ROUNDING = {1: 1e-6, 10: 1e-3, 12: 1e-3}
+# Sums of floats in another order, measured: up to 4e-5 of a loss at the first step, which Adam makes 2e-3. Flips,
+# statistics or denominators that went by process would be off by a hundredth at the first step already.
+ROUNDING = {1: 1e-4, 10: 1e-2, 12: 1e-2}
 STEPS = 12
 SETTINGS = ("image_size=32", f"training.steps={STEPS}", "training.batch_size=4", "training.clip_frames=3",
             "training.global_frames=2", "training.dice_weight=0.5", "training.flip=0.5", "training.save_every=2",

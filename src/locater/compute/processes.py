@@ -57,12 +57,12 @@ class SharedBatchNorm(nn.BatchNorm1d):
         """`x` (N, D), normalised."""
         if not self.training or process_count() == 1:
             return super().forward(x)
-        ones = x.new_ones(1, x.shape[1])
-        sums = torch.cat([x.sum(0, keepdim=True), len(x) * ones])
-        total, count = _summed(sums)
+        exact = x.double()  # as PyTorch sums them: where a mean is large beside its deviation, float's rounding shows
+        total, count = _summed(torch.stack([exact.sum(0), exact.new_full((x.shape[1],), len(x))]))
         mean = total / count
         # Around the mean, in a second round: a difference of large squares would lose what is small.
-        variance = _summed((x - mean).square().sum(0)) / count
+        variance = (_summed((exact - mean).square().sum(0)) / count).to(x.dtype)
+        mean, count = mean.to(x.dtype), count.to(x.dtype)
         self._remember(mean.detach(), variance.detach() * (count / (count - 1)))
         normalised: Tensor = (x - mean) * (variance + self.eps).rsqrt()
         return torch.addcmul(self.bias, normalised, self.weight) if self.affine else normalised
