@@ -23,6 +23,7 @@ from locater.records import Frame, FrameResult, VideoInfo
 NETWORK = "tiny"  # of the presets: ends in minutes on two CPU cores
 BLOCK, QUICK_BLOCK = 1_000, 20  # frames that a median is of
 WARM_UP = 0.1  # of the frames: libraries take what they keep, caches fill, the memories find their size
+LEAK = 16.0  # bytes per frame: no object is smaller, so less than one is left behind by a frame
 LEAK_SEEN = 64.0  # bytes per frame that the measurement must be fine enough to see
 DRIFT = 0.01  # of a norm over all frames, beside its noise
 _SIDE, _PLACES = 96, 160
@@ -140,7 +141,7 @@ def _report(request: BenchRequest, watched: Watched, network: str, seconds: floa
 def _memory_checks(resident: Trend) -> tuple[Check, Check]:
     """That memory does not grow, and that the measurement would have seen it."""
     return (
-        Check("resident memory's slope beyond its noise, bytes per frame", max(0.0, resident.low), 0),
+        Check("resident memory's slope beyond its noise, bytes per frame", max(0.0, resident.low), LEAK),
         Check("noise of that slope, bytes per frame", resident.noise, LEAK_SEEN),
     )
 
