@@ -12,6 +12,7 @@ from torch import Tensor
 
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_path
+from locater.io.scratch import remove_abandoned
 from locater.model.checkpoint import WEIGHTS, from_pretrained, save_pretrained
 from locater.model.locater import Locater
 from locater.training.recipe import AverageConfig
@@ -38,6 +39,7 @@ def write_average(config: AverageConfig, checkpoints: Sequence[Path], folder: Pa
     record = folder / RECORD
     wanted: dict[str, Any] = {**config.model_dump(mode="json"), "sha256": [_digest(path) for path in checkpoints]}
     if _read(record) == wanted:
+        remove_abandoned(folder)  # of a run that was killed after its last rename
         return
     record.unlink(missing_ok=True)  # what it tells of is about to change
     save_pretrained(average([from_pretrained(path) for path in checkpoints], config), folder / "checkpoint")
