@@ -7,7 +7,7 @@ import typer
 
 from locater.cli.opening import DATA, DEFAULT_CHECKPOINT
 from locater.cli.options import CheckpointArgument, CheckpointOption, read_weights
-from locater.cli.terminal import progress_display, say
+from locater.cli.terminal import plain_warnings, progress_display, say
 from locater.errors import LocaterError
 
 LARGEST_WEIGHT = 1e6  # as in a recipe's training.data
@@ -99,7 +99,7 @@ def finetune(
     from locater.training.finetune.report import write_report
 
     request = FinetuneRequest(folder, out, start, changes, seed, workers)
-    with progress_display("steps/s") as progress:
+    with plain_warnings(), progress_display("steps/s") as progress:
         task = progress.add_task("fine-tuning", total=None)
         found = tune(
             request,
