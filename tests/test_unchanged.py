@@ -58,7 +58,7 @@ def test_the_demo_marks_the_same_pixels(frames: int, expected: str) -> None:
 
 
 def test_the_shapes_checkpoint_marks_the_same_pixels() -> None:
-    """On the frames themselves: libx264 does not make the same mp4 of them twice, not even on one thread."""
+    """On the frames themselves, so that no encoder's version is asked."""
     world, seed = ShapesWorld("test", count=1, size=320), video_seed("test", "late_event", 10)
     sentences = [question.expression for question in world.expressions_for(seed)][:4]
     results = locater.load("shapes", "cpu", quality="best").segment(world.video(seed), sentences)

@@ -13,9 +13,9 @@ from tests.support.bench_command import run_bench
 
 def test_the_engine_is_compared_with_the_plain_loop_of_the_same_round() -> None:
     taken = {
-        PLAIN: [Used(10, 20), Used(20, 20), Used(40, 20)],
-        ONE: [Used(11, 22), Used(24, 21), Used(40, 20)],
-        MANY: [Used(5, 20), Used(10, 20), Used(20, 20)],
+        PLAIN: [Used(10, 20, 0), Used(20, 20, 0), Used(40, 20, 0)],
+        ONE: [Used(11, 22, 0), Used(24, 21, 0), Used(40, 20, 0)],
+        MANY: [Used(5, 20, 0), Used(10, 20, 0), Used(20, 20, 0)],
     }
     plain, one, many = rows_of(taken, frames=100)
     assert (plain["seconds"], plain["frames/s"]) == (20, 5) and "over plain" not in plain

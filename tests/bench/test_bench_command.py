@@ -12,9 +12,9 @@ from PIL import Image
 
 from locater.bench.catalog import BENCHMARKS
 from locater.bench.harness.clip import DeviceClip
+from locater.bench.harness.peer_models import PEERS, Built
 from locater.bench.harness.request import BenchRequest
 from locater.bench.suites import cpu, fps, peers, training, write_memory
-from locater.bench.suites.peer_models import PEERS, Built
 from locater.config import preset
 from locater.model.build import build
 from locater.model.checkpoint import save_pretrained
@@ -117,6 +117,15 @@ def test_end_to_end_says_where_the_time_goes(run: Run) -> None:
     # Timers and the clock around them are read at different moments; on a busy machine they differ more.
     assert sum(shares.values()) == pytest.approx(1, abs=0.2)
     assert report["notes"][0].startswith("The slowest stage is ")
+    whole = {row["stage"]: row["frames/s"] for row in report["rows"] if row.get("frames/s")}
+    assert whole.keys() == {"the masks alone", "one after the other", "overlapping"}
+
+
+def test_start_waits_for_the_first_mask_of_the_real_command(run: Run) -> None:
+    report = checked(run("start", "--checkpoint", "shapes", "--repeats", "1"), "start")
+    for row in report["rows"]:
+        assert 0.3 < row["first mask, s"] < row["all, s"] < 60
+        assert 100 < row["peak, MB"] < 2000
 
 
 def test_every_peer_is_run_beside_ours(run: Run) -> None:
@@ -125,6 +134,9 @@ def test_every_peer_is_run_beside_ours(run: Run) -> None:
     assert [row["model"] for row in theirs] == [peer.name for peer in PEERS]
     for row in theirs:
         assert row["ours / theirs"] == pytest.approx(ours["frames/s"] / row["frames/s"])
+        assert row["reads"]
+        assert ("ours there" in row) == str(row["size"]).isdigit(), "beside ours at the same size, where it has one"
+    assert [check["name"] for check in report["checks"]][1].startswith("ours at 64 pixels")
 
 
 def test_precision_compares_masks_with_those_of_float32(run: Run, checkpoint: Path) -> None:

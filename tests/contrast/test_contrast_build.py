@@ -25,7 +25,6 @@ from locater.errors import LocaterError
 from locater.io import rle
 from locater.records import Dataset, Sample
 from locater.text.roles import SentenceRoles
-from locater.video.reader import open_source
 from tests.support import made_benchmarks
 from tests.support.datasets.making_datasets import make_folder
 from tests.support.datasets.making_davis import make_davis
@@ -123,18 +122,8 @@ def test_built_twice_the_bytes_are_the_same(source: Path, tmp_path: Path, form: 
     for name in ("one", "two"):
         build(opened(source), FakeLabeler(), BuildRequest(tmp_path / name, ("S", "T"), format=form, video=video))
     one, two = tree(tmp_path / "one"), tree(tmp_path / "two")
-    assert len(one) > 20 and one.keys() == two.keys()
-    # Of mp4 the pictures: in a process that has done much else, x264 was seen to write a few bytes otherwise.
-    films = {path for path in one if path.endswith(".mp4")}
-    assert bool(films) == (video == "mp4")
-    assert {path: one[path] for path in one if path not in films} == {
-        path: two[path] for path in two if path not in films
-    }
-    for path in films:
-        pictures = [list(open_source(tmp_path / name / path).frames()) for name in ("one", "two")]
-        for first, second in zip(*pictures, strict=True):
-            assert first.timestamp == second.timestamp
-            assert np.abs(first.pixels.astype(int) - second.pixels).mean() < 1
+    assert len(one) > 20 and any(path.endswith(".mp4") for path in one) == (video == "mp4")
+    assert one == two
 
 
 def test_built_again_nothing_changes(source: Path, whole: Path) -> None:

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-import locater
 from locater.bench.harness.peaks import LiveTensors
+from locater.bench.harness.processes import measured
 from locater.config import preset
 from locater.errors import LocaterError
+from locater.inference.demo import clip_for
 from locater.inference.segmenter import Segmenter
 from locater.model.build import build
-from locater.records import Correction, FrameResult, VideoState, Views
+from locater.records import FrameResult, VideoState, Views
 from locater.video.reader import open_source
 from locater.video.transforms import frame_times, frames_to_tensor
 from locater.worlds.shapes import ShapesWorld
@@ -89,7 +90,7 @@ def test_mirrored_sides_come_out_right() -> None:
     """Of two look-alikes the left one is marked in the mirror image too: there it is the right one."""
     world = ShapesWorld("test", 30, kinds=("position",), frame_count=12)
     infos = [info for info in world.samples() if {"left", "right"} & set(info.expression.split())][:4]
-    segmenter = locater.load("shapes", "cpu")
+    segmenter = Segmenter.from_pretrained("shapes", "cpu")
     found: dict[Views, list[float]] = {Views(): [], Views((1.0,), flip=True): []}
     for views, overlaps in found.items():
         for info in infos:
@@ -122,7 +123,10 @@ def test_resumed_equals_uninterrupted_bit_for_bit(
 
 
 def test_six_scales_with_flips_are_twelve_passes_and_no_larger_a_chunk(video: npt.NDArray[np.uint8]) -> None:
-    """The refiner, which asks no words, runs once for all of them: thirteen passes at most."""
+    """The refiner, which asks no words, runs once for all of them: thirteen passes at most.
+
+    A chunk has at least one frame, which is as large as three at scale 1.
+    """
     segmenter = tiny(refiner={"enlarged": 1.0})
     encoder, refiner = segmenter.chunks.model.visual, segmenter.chunks.model.refiner
     shapes: dict[str, list[tuple[int, ...]]] = {"encoder": [], "refiner": []}
@@ -131,7 +135,7 @@ def test_six_scales_with_flips_are_twelve_passes_and_no_larger_a_chunk(video: np
         part.register_forward_pre_hook(lambda _, given, name=name: shapes[name].append(tuple(given[0].shape)))
     frames, most = {}, {}
     for views in (Views(), SIX):
-        assert len(list(segmenter.segment(video, [LEFT], views=views))) == 13
+        assert len(list(segmenter.segment(video, [LEFT], views=views, chunk_frames=4))) == 13
         frames[views] = {name: sum(shape[1] for shape in each) for name, each in shapes.items()}
         most[views] = max(shape[1] * shape[-1] * shape[-2] for shape in shapes["encoder"])
         shapes["encoder"].clear()
@@ -140,36 +144,28 @@ def test_six_scales_with_flips_are_twelve_passes_and_no_larger_a_chunk(video: np
     assert most[SIX] <= most[Views()]
 
 
-def peaks_of(segmenter: Segmenter, side: int) -> tuple[int, int]:
-    """Bytes of all tensors at the worst moment, in the plain view and in six scales with flips."""
-    frames = np.random.default_rng(0).integers(0, 256, (12, side, side, 3), dtype=np.uint8)
+def test_six_scales_with_flips_take_at_most_twice_the_memory(segmenter: Segmenter) -> None:
+    """Of tensors at the worst moment, where the plain view takes four frames at once."""
+    frames = np.random.default_rng(0).integers(0, 256, (12, 128, 128, 3), dtype=np.uint8)
     counters = LiveTensors(), LiveTensors()
     for views, counter in zip((Views(), SIX), counters, strict=True):
         with counter:
-            for _ in segmenter.segment(frames, "a dog", views=views, anyway=True):
+            for _ in segmenter.segment(frames, "a dog", views=views, anyway=True, chunk_frames=4):
                 pass
-    return counters[0].peak, counters[1].peak
-
-
-def test_six_scales_with_flips_take_at_most_twice_the_memory(segmenter: Segmenter) -> None:
-    plain, six = peaks_of(segmenter, 128)
+    plain, six = (counter.peak for counter in counters)
     assert six <= 2 * plain
 
 
 @pytest.mark.proof
-@pytest.mark.filterwarnings("ignore::locater.inference.segmenter.NotUnderstoodWarning")
 @pytest.mark.parametrize("name", ["shapes", "default"])
-def test_shipped_checkpoints_take_at_most_twice_the_memory(name: str) -> None:
-    plain, six = peaks_of(locater.load(name, "cpu"), 256)
-    print(f"{name}: peak of tensors {plain / 1e6:.0f} MB in the plain view, {six / 1e6:.0f} MB in twelve")
+def test_shipped_checkpoints_take_at_most_twice_the_memory(name: str, tmp_path: Path) -> None:
+    """Resident, of the whole command."""
+    clip = clip_for(name, tmp_path / "clip.mp4")
+    command = ["segment", str(clip.path), clip.expressions[0], "--checkpoint", name, "--anyway"]
+    wide = ["--scales", ",".join(str(scale) for scale in SIX.scales), "--flip"]
+    plain, six = (
+        measured([*command, "--out", str(tmp_path / f"out{len(more)}"), *more], torch.get_num_threads()).peak_bytes
+        for more in ([], wide)
+    )
+    print(f"{name}: {plain / 1e6:.0f} MB in the plain view, {six / 1e6:.0f} MB in twelve")
     assert six <= 2 * plain
-
-
-def test_what_cannot_be_is_refused(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:
-    assert Views((1, 0.5, 1.0)) == Views((0.5, 1.0)) and Views((0.5, 1.0)).scales == (1.0, 0.5)
-    for scales in ((), (0.0,), (float("nan"),), (1.0, 9.0)):
-        with pytest.raises(LocaterError, match="Scales lie between"):
-            Views(scales)
-    mask = np.zeros((36, 50), dtype=np.bool_)
-    with pytest.raises(LocaterError, match="in the plain view"):
-        segmenter.segment(video, LEFT, views=SIX, corrections=[Correction(0, mask=mask)])

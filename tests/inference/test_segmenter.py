@@ -13,10 +13,11 @@ from torch import Tensor
 import locater
 from locater.config import preset
 from locater.errors import LocaterError
-from locater.inference.segmenter import NotUnderstoodWarning, Segmenter
+from locater.inference.segmenter import NotUnderstoodWarning, Segmenter, chunk_frames_of
 from locater.model.build import build
 from locater.model.visual.encoder import VisualEncoder
-from locater.records import FrameResult, VideoState, VisualFeatures
+from locater.records import Frame, FrameResult, VideoState, VisualFeatures
+from locater.video.guarded.source import GuardedSource
 from locater.video.mp4 import Mp4File
 from locater.video.reader import open_source
 from locater.video.transforms import frame_times, frames_to_tensor
@@ -288,3 +289,43 @@ def test_a_refiner_redraws_masks_and_leaves_the_memory_alone(video: npt.NDArray[
     assert not np.array_equal(softs(iter(plain)), softs(iter(refined)))
     for ours, theirs in zip(refined, plain, strict=True):
         assert torch.equal(ours.state.local_cells, theirs.state.local_cells)
+
+
+# ---- Files are decoded as rarely as can be ---------------------------------------------------------------------------
+
+
+def test_a_short_file_is_decoded_once_and_a_long_one_twice(
+    segmenter: Segmenter, video: npt.NDArray[np.uint8], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Mp4File(tmp_path / "clip.mp4", 24.0) as file:
+        for index, pixels in enumerate(video):
+            file.write(pixels, index / 24)
+    readings: list[tuple[int, int]] = []
+
+    class Spied(GuardedSource):
+        def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
+            readings.append((start, every))
+            return super().frames(start, every)
+
+    monkeypatch.setattr("locater.video.guarded.source.GuardedSource", Spied)
+    kept = softs(segmenter.segment(tmp_path / "clip.mp4", [DOG], soft=True))
+    assert readings == [(0, 1)]
+    monkeypatch.setattr("locater.inference.segmenter.KEPT_BYTES", {False: 0, True: 0})
+    again = softs(segmenter.segment(tmp_path / "clip.mp4", [DOG], soft=True))
+    assert readings == [(0, 1), (0, 4), (0, 1)]
+    assert len(kept) == 21 and np.array_equal(kept, again)
+
+
+def test_large_frames_are_segmented_in_smaller_chunks() -> None:
+    cpu = torch.device("cpu")
+    sides = [(640, 360), (1920, 1080), (3840, 2160), (10_000, 10_000)]
+    assert [chunk_frames_of(cpu, 1, 3 * width * height) for width, height in sides] == [2, 2, 1, 1]
+
+
+def test_exact_weights_are_read_again_where_a_lower_precision_computes(segmenter: Segmenter, tmp_path: Path) -> None:
+    segmenter.save_pretrained(tmp_path / "checkpoint")
+    loaded = Segmenter.from_pretrained(tmp_path / "checkpoint", "cpu", "bfloat16")
+    assert loaded.chunks.model.memory.local_start.dtype == torch.bfloat16
+    exact, own = loaded.model.state_dict(), segmenter.model.state_dict()
+    assert exact.keys() == own.keys() and all(torch.equal(exact[name], own[name]) for name in own)
+    assert loaded.model is loaded.model

@@ -37,7 +37,7 @@ INFERENCE = (
     Mutant(
         name="every-frame-in-the-global-memory",
         file="inference/segmenter.py",
-        old="if frame.index % self.model.config.memory.interval == 0)",
+        old="if frame.index % self.config.memory.interval == 0)",
         new="if frame.index >= 0)",
         tests=(EVERY_NTH,),
         why="Every n-th frame is written (section 3.2.2), in one chunk as in many.",
@@ -45,8 +45,8 @@ INFERENCE = (
     Mutant(
         name="every-nth-frame-of-a-chunk",
         file="inference/segmenter.py",
-        old="if frame.index % self.model.config.memory.interval == 0)",
-        new="if t % self.model.config.memory.interval == 0)",
+        old="if frame.index % self.config.memory.interval == 0)",
+        new="if t % self.config.memory.interval == 0)",
         tests=(EVERY_NTH,),
         why="Masks would depend on the size of a chunk.",
     ),

@@ -1,6 +1,8 @@
 """Pictures that a program already has: Pillow images, lists of files, tensors."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import torch
 from PIL import Image
 
 from locater.errors import LocaterError
+from locater.records import Frame
+from locater.video.array_source import kept_if_small
 from locater.video.reader import open_source
 from tests.support.making_videos import picture
 
@@ -90,3 +94,56 @@ def test_a_list_of_files_keeps_its_own_order(tmp_path: Path) -> None:
         open_source([paths[0], tmp_path / "none.png"])
     with pytest.raises(LocaterError, match="is an address"):
         open_source("https://example.org/clip.mp4")
+
+
+# ---- Frames that are kept once they are decoded ----------------------------------------------------------------------
+
+
+class Counted:
+    """A source that counts how often it is read."""
+
+    is_repeatable = True
+
+    def __init__(self, frame_count: int | None) -> None:
+        self._frames = open_source(list(PICTURES))
+        self.info = replace(self._frames.info, frame_count=frame_count, path=Path("clip.mp4"))
+        self.readings = 0
+
+    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
+        self.readings += 1
+        return self._frames.frames(start, every)
+
+
+def test_a_small_video_is_decoded_once_for_any_number_of_readings() -> None:
+    source = Counted(len(PICTURES))
+    kept = kept_if_small(source, PICTURES.nbytes)
+    assert [frame.index for frame in kept.frames(every=3)] == [0, 3]
+    assert source.readings == 1
+    for start, every in ((0, 1), (1, 2), (0, 3)):
+        expected = list(source.frames(start, every))
+        source.readings = 0
+        frames = list(kept.frames(start, every))
+        assert [frame.index for frame in frames] == [frame.index for frame in expected]
+        for frame, wanted in zip(frames, expected, strict=True):
+            assert np.array_equal(frame.pixels, wanted.pixels)
+        assert source.readings == 0
+
+
+def test_what_is_too_large_or_of_unknown_length_is_not_kept() -> None:
+    for source, most in ((Counted(len(PICTURES)), PICTURES.nbytes - 1), (Counted(None), PICTURES.nbytes)):
+        assert kept_if_small(source, most) is source
+
+
+def test_a_file_that_is_longer_than_it_says_is_not_kept() -> None:
+    source = Counted(1)
+    kept = kept_if_small(source, PICTURES[:2].nbytes)
+    assert kept is not source
+    assert [frame.index for frame in kept.frames()] == [0, 1, 2, 3]
+    assert [frame.index for frame in kept.frames()] == [0, 1, 2, 3] and source.readings == 2
+
+
+def test_a_reading_that_was_left_early_keeps_nothing() -> None:
+    source = Counted(len(PICTURES))
+    kept = kept_if_small(source, PICTURES.nbytes)
+    assert next(iter(kept.frames())).index == 0
+    assert [frame.index for frame in kept.frames()] == [0, 1, 2, 3] and source.readings == 2

@@ -16,6 +16,7 @@ from locater.bench.suites import (
     peers,
     precision,
     soak,
+    start,
     training,
     write_memory,
 )
@@ -31,6 +32,7 @@ BENCHMARKS: Mapping[str, Callable[[BenchRequest], Report]] = {
     "peers": peers.run,
     "precision": precision.run,
     "cpu": cpu.run,
+    "start": start.run,
     "write-memory": write_memory.run,
     "training": training.run,
     "soak": soak.run,

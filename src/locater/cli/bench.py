@@ -20,14 +20,14 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="fps, memory, length, expressions, end_to_end, peers, precision, cpu, write-memory, training, soak, "
-            "load, batch, or all."
+            help="fps, memory, length, expressions, end_to_end, peers, precision, cpu, start, write-memory, training, "
+            "soak, load, batch, or all."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for NAME.json and NAME.png.")],
     preset: Annotated[str, typer.Option(help="The network, with random weights.")] = "paper",
     checkpoint: Annotated[
-        str | None, typer.Option(help="Of precision, cpu, soak, load and batch: a trained network.")
+        str | None, typer.Option(help="Of precision, cpu, start, end_to_end, soak, load and batch: a trained network.")
     ] = None,
     precision: Annotated[
         str | None, typer.Option(help="float32, bfloat16 or float16; by default bfloat16 on a GPU.")

@@ -65,6 +65,7 @@ def segment(
     flip: FlipOption = False,
 ) -> None:
     """Write the masks of every sentence in every frame of each video."""
+    _start_decoders()
     formats = read_formats(format)
     corrections = read_corrections(click or [], box or [], mask or [])
     asked = read_words(words, sentence, needs_sentence=not corrections)
@@ -86,6 +87,14 @@ def segment(
 
     with plain_warnings():
         _segment_each(jobs, force, open_network, write)
+
+
+def _start_decoders() -> None:
+    """Let what decodes be imported in its own process while torch is imported in this one."""
+    from locater.video.guarded.processes import can_guard, start_decoders
+
+    if can_guard():
+        start_decoders()
 
 
 def _segment_each(
@@ -152,6 +161,7 @@ def demo(
     checkpoint: CheckpointOption = DEFAULT_CHECKPOINT,
 ) -> None:
     """Segment a short clip by some sentences, and say how right the masks are."""
+    _start_decoders()
     from locater.inference.demo import clip_for
     from locater.inference.writing import Writing
     from locater.io.results_folder import check_results_folder, results_folder
@@ -190,7 +200,7 @@ def _write_results(
     from locater.inference.writing import write_results
 
     with progress_display("frames/s") as progress:
-        counts = _FrameCounts(progress, source, segmenter.model.config.memory.interval, writing.live)
+        counts = _FrameCounts(progress, source, segmenter.config.memory.interval, writing.live)
 
         def done(result: "FrameResult") -> None:
             if on_result is not None:

@@ -83,7 +83,7 @@ def explain(segmenter: Segmenter, source: FrameSource, expression: str, most_fra
     These frames alone are read, and all of them are written to both memories, so that every mask can be followed. Masks
     are those before any refiner, which knows no words.
     """
-    if segmenter.model.config.design == "authors":
+    if segmenter.config.design == "authors":
         raise LocaterError(
             "The authors' network cannot be explained: its memories are written and read in another way."
         )

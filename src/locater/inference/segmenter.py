@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Self
@@ -33,20 +34,26 @@ from locater.records import (
     FrameSource,
     Pixels,
     Tokens,
+    VideoInfo,
     VideoState,
     Views,
     Words,
 )
 from locater.text.mirror import mirror_sentence
 from locater.text.words import check_lengths
+from locater.video.array_source import kept_if_small
 from locater.video.reader import Mode, is_live_mode, open_source, whole_video
 from locater.video.track import MaskTrack
 
 Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
 
-CHUNK_FRAMES = 8  # enough to keep two cores busy, little enough to hold
+CHUNK_FRAMES = 2  # on a CPU: the first mask need not wait for many, and more make it no faster
+CHUNK_BYTES = 32 * 2**20  # of such a chunk's frames: of 4K video one
 _ANY_WORD = "the"  # stands where nothing is said
 CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
+CUDA_LEAST_FRAMES = 8
+# Of pass one's frames, which pass two then need not decode: a short clip's, and on a GPU, which waits for them, more.
+KEPT_BYTES = {False: 64 * 2**20, True: 2**30}
 
 
 class NotUnderstoodWarning(UserWarning):
@@ -74,9 +81,11 @@ class Segmenter:
         effort = effort_of(quality, self.device)
         is_exact = precision == AUTO and quality == "best"
         self.precision = find_precision("float32" if is_exact else precision, self.device)
-        self.model = model.to(self.device).eval()
+        exact = model.to(self.device).eval()
+        self._exact: Callable[[], Locater] = lambda: exact
+        self.config = exact.config
         self.second_look = second_look
-        cast = cast_model(self.model, dtype_of(self.precision))
+        cast = cast_model(exact, dtype_of(self.precision))
         self.chunks = Chunks(cast, self.device.type == "cuda", effort)
 
     @classmethod
@@ -93,7 +102,15 @@ class Segmenter:
         """
         folder = checkpoint.find_checkpoint(name_or_path)
         second_look = checkpoint.load_second_look(folder)
-        return cls(checkpoint.from_pretrained(folder), device, precision, second_look, quality)
+        made = cls(checkpoint.from_pretrained(folder), device, precision, second_look, quality)
+        if made.precision != "float32":  # hardly anybody needs the exact weights again, and they are twice as large
+            made._exact = cache(lambda: checkpoint.from_pretrained(folder).to(made.device))
+        return made
+
+    @property
+    def model(self) -> Locater:
+        """The network as it was given, or as its checkpoint has it; what computes may be of a lower precision."""
+        return self._exact()
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the network, and its second look, as a checkpoint folder."""
@@ -134,14 +151,14 @@ class Segmenter:
         texts = (expressions,) if isinstance(expressions, str) else tuple(expressions)
         is_live = is_live_mode(frames, mode, state)
         if state is not None:
-            check_state(state, texts, views, corrections, self.model.config)
+            check_state(state, texts, views, corrections, self.config)
         told = checked_corrections(corrections, texts, frames.info) if corrections else ()
         is_followed = state is not None and state.followed is not None
         corrected = range(len(texts)) if is_followed else {each.expression for each in told}
         if corrected:
             check_plain(views)
         network = self._network(self.read_words(texts, anyway, corrected), views)
-        default = 1 if is_live else chunk_frames_of(self.device, len(texts))
+        default = 1 if is_live else chunk_frames_of(self.device, len(texts), _frame_bytes(frames.info))
         chunk = self._whole_windows(views.chunk_frames(default if chunk_frames is None else chunk_frames))
         judge = self.judge(threshold)
         heard = PassOne(on_global_frame, on_global_state)
@@ -202,7 +219,7 @@ class Segmenter:
             check_lengths(text)
         is_silent = [not text and place in corrected for place, text in enumerate(texts)]
         read = tuple(_ANY_WORD if silent else text for text, silent in zip(texts, is_silent, strict=True))
-        tokens = self.model.text.trimmed(self.model.text.tokenize(read)).to(self.device)
+        tokens = self.chunks.model.text.trimmed(self.chunks.model.text.tokenize(read)).to(self.device)
         if tokens.not_understood and not anyway:
             raise LocaterError(
                 f"{'; '.join(tokens.not_understood)}; use other English words, or go on without these by --anyway "
@@ -229,14 +246,14 @@ class Segmenter:
         mirrored = tuple(mirror_sentence(text) for text in words.expressions) if views.flip else words.expressions
         if mirrored == words.expressions:
             return AveragedViews(self.chunks, views, words, words)
-        tokens = self.model.text.trimmed(self.model.text.tokenize(mirrored)).to(self.device)
+        tokens = self.chunks.model.text.trimmed(self.chunks.model.text.tokenize(mirrored)).to(self.device)
         return AveragedViews(self.chunks, views, words, self._encoded(tokens))
 
     def _whole_windows(self, chunk_frames: int) -> int:
         """The chunk rounded up to whole windows of the encoder, so that windows never depend on the chunk size."""
         if chunk_frames < 1:
             raise LocaterError(f"chunk_frames is {chunk_frames}; it must be at least 1.")
-        window = self.model.visual.window
+        window = self.chunks.model.visual.window
         return -(-chunk_frames // window) * window
 
     def _results(
@@ -257,6 +274,7 @@ class Segmenter:
             if not is_live and not is_corrected:
                 whole = whole_video(source, chunk)
         if state.global_index is not None and not whole:
+            source = kept_if_small(source, KEPT_BYTES[self.device.type == "cuda"])
             state = self._write_global_memory(source, network, self._ready(state), chunk, heard)
         if is_corrected:
             video = CorrectedVideo(self.chunks, self.chunks.input, network.words, corrections, chunk)
@@ -295,8 +313,9 @@ class Segmenter:
         heard: PassOne,
     ) -> VideoState:
         """Pass one: every n-th frame of the whole video into the global memory, then fixed (section 3.2.2)."""
-        is_windowed = self.model.visual.window > 1  # such an encoder must see every frame, also between the samples
-        every = 1 if is_windowed else self.model.config.memory.interval
+        # An encoder with windows must see every frame, also between the samples.
+        is_windowed = self.chunks.model.visual.window > 1
+        every = 1 if is_windowed else self.config.memory.interval
         frames = source.frames(state.global_index or 0, every) if state.global_cells.shape[1] else iter(())
         while some := list(islice(frames, chunk)):
             samples = self._samples(some, state)
@@ -353,7 +372,7 @@ class Segmenter:
         """Which of a chunk's frames the global memory is written from; none where there is no such memory."""
         if not state.global_cells.shape[1]:
             return ()
-        return tuple(t for t, frame in enumerate(some) if frame.index % self.model.config.memory.interval == 0)
+        return tuple(t for t, frame in enumerate(some) if frame.index % self.config.memory.interval == 0)
 
 
 def load(
@@ -366,6 +385,12 @@ def load(
     return Segmenter.from_pretrained(name_or_path, device, precision, quality)
 
 
-def chunk_frames_of(device: torch.device, sentences: int) -> int:
+def chunk_frames_of(device: torch.device, sentences: int, frame_bytes: int = 1) -> int:
     """How many frames are segmented together: on a GPU more, but not for many sentences, as each has its memories."""
-    return CHUNK_FRAMES if device.type != "cuda" else max(CHUNK_FRAMES, CUDA_CHUNK_ROWS // sentences)
+    if device.type == "cuda":
+        return max(CUDA_LEAST_FRAMES, CUDA_CHUNK_ROWS // sentences)
+    return max(1, min(CHUNK_FRAMES, CHUNK_BYTES // frame_bytes))
+
+
+def _frame_bytes(info: VideoInfo) -> int:
+    return 3 * (info.width or 1) * (info.height or 1)

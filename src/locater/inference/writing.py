@@ -9,6 +9,7 @@ from locater.inference.findings import Findings
 from locater.inference.segmenter import Segmenter
 from locater.records import Correction, FrameMasks, FrameResult, FrameSource, VideoState, Views
 from locater.video.writer import open_writers
+from locater.video.writers.background import BackgroundWriters
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def write_results(
     """
     names = [text or f"clicked {place}" for place, text in enumerate(expressions, start=1)]
     findings = Findings(names)
-    with open_writers(writing.formats, folder, source.info, names) as writers:
+    with BackgroundWriters(open_writers(writing.formats, folder, source.info, names)) as writers:
         results = segmenter.segment(
             source,
             expressions,

@@ -1,4 +1,4 @@
-"""Frames from arrays, tensors and Pillow images that a caller already holds, or hands over one by one."""
+"""Frames from memory: arrays, tensors and Pillow images that a caller holds or hands over, and frames once decoded."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from torch import Tensor
 from locater.errors import LocaterError
 from locater.frames import check_stride
 from locater.io.pictures import upright
-from locater.records import Frame, Pixels, VideoInfo
+from locater.records import Frame, FrameSource, Pixels, VideoInfo
 
 
 class ArraySequence:
@@ -90,6 +90,50 @@ def check_size(pixels: Pixels, size: tuple[int, int], index: int) -> None:
         raise LocaterError(
             f"Frame {index} is {width} x {height}, the first is {size[0]} x {size[1]}; make all frames the same size."
         )
+
+
+class KeptFrames:
+    """A source that keeps its frames when it is first read from the start, so that nobody decodes them again.
+
+    Where they turn out to be more than `most_bytes`, whatever the file said of itself, none are kept.
+    """
+
+    is_repeatable = True
+
+    def __init__(self, source: FrameSource, most_bytes: int) -> None:
+        self._source = source
+        self._most_bytes = most_bytes
+        self._kept: list[Frame] | None = None
+        self.info = source.info
+
+    def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
+        """The source's own frames."""
+        check_stride(start, every)
+        if self._kept is not None:
+            return iter(self._kept[start::every])
+        return self._source.frames(start, every) if start else self._read(every)
+
+    def _read(self, every: int) -> Iterator[Frame]:
+        kept: list[Frame] = []
+        left = self._most_bytes
+        for frame in self._source.frames():
+            left -= frame.pixels.nbytes
+            if left >= 0:
+                kept.append(frame)
+            else:
+                kept.clear()
+            if frame.index % every == 0:
+                yield frame
+        if left >= 0:
+            self._kept = kept
+
+
+def kept_if_small(source: FrameSource, most_bytes: int) -> FrameSource:
+    """The source, its frames kept once they are decoded where all of them fit; any other as it is."""
+    info = source.info
+    if info.path is None or not (info.frame_count and info.width and info.height):
+        return source  # what is in memory already, or nobody knows how long
+    return KeptFrames(source, most_bytes) if 3 * info.frame_count * info.width * info.height <= most_bytes else source
 
 
 def as_pixels(picture: Any, index: int) -> Pixels:

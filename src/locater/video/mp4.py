@@ -24,6 +24,13 @@ from locater.video.sound import Sound, open_sound
 
 _TICKS_PER_SECOND = 90_000  # MPEG's clock: fine enough to keep any camera's times
 _BT709 = 1  # H.273's code for HD colours, in all three fields
+# Of pictures above 1080p x264 is to hold few at a time: at 4K the usual ones are 560 MB, and these 200.
+_LARGE = 1920 * 1088
+_FEW_FRAMES = {"tune": "zerolatency"}
+# x264's AVX-512 code looks ahead past the end of a row of macroblocks unless eight divide their number, so that a file's
+# bytes follow from what happened to lie in memory. Without that code's macroblock tree they follow from the pictures.
+_MACROBLOCK, _BLOCKS_AT_ONCE = 16, 8
+_NO_TREE = {"x264-params": "mbtree=0"}
 
 
 @dataclass(frozen=True)
@@ -73,13 +80,21 @@ class Mp4File:
 
     def write(self, pixels: Pixels, timestamp: float) -> None:
         """Encode the next picture, shown `timestamp` seconds from the beginning."""
+        self.write_converted(self.converted(pixels), timestamp)
+
+    def converted(self, pixels: Pixels) -> VideoFrame:
+        """A picture in the colours of the file, for `write_converted`; any thread may make any frame's."""
         picture = even_sized(pixels) if self._encoding.stored_as == "yuv420p" else pixels
-        container, stream = self._opened(picture)
         frame = VideoFrame.from_ndarray(picture, format=self._encoding.given_as).reformat(
             format=self._encoding.stored_as, dst_colorspace="ITU709", dst_color_range="MPEG"
         )
         if picture.shape[2] == 4:
             _set_alpha(frame, picture[..., 3])
+        return frame
+
+    def write_converted(self, frame: VideoFrame, timestamp: float) -> None:
+        """Encode the next picture, which `converted` made."""
+        container, stream = self._opened(frame.width, frame.height)
         # Two frames in one tick would stop the muxer, so the later one moves on by a hundred-thousandth of a second.
         self._last_tick = max(self._last_tick + 1, round(timestamp * _TICKS_PER_SECOND))
         frame.pts = self._last_tick
@@ -90,12 +105,12 @@ class Mp4File:
             if self._sound is not None:
                 self._sound.copy_until(timestamp)
 
-    def _opened(self, picture: Pixels) -> tuple[OutputContainer, VideoStream]:
+    def _opened(self, width: int, height: int) -> tuple[OutputContainer, VideoStream]:
         if self._container is None or self._stream is None:
             with _encoding(self._path):
                 # faststart: the index goes first, so that a browser plays before the whole file is there
                 self._container = av.open(str(self._path.absolute()), "w", options={"movflags": "+faststart"})
-                self._stream = self._added_stream(self._container, picture.shape[1], picture.shape[0])
+                self._stream = self._added_stream(self._container, width, height)
                 audible = None if self._sound_of is None else self._audible(self._sound_of)
                 if audible is not None:
                     self._sound = open_sound(audible, self._container)
@@ -116,7 +131,7 @@ class Mp4File:
         if codec not in av.codecs_available:
             raise LocaterError(f"This PyAV has no {codec}; install PyAV's own wheel, or ask for png or rle instead.")
         rate = Fraction(1 / self._usual_step).limit_denominator(1001)
-        stream = container.add_stream(codec, rate=rate, options=dict(self._encoding.options))
+        stream = container.add_stream(codec, rate=rate, options=self._options(width, height))
         assert isinstance(stream, VideoStream)
         stream.width, stream.height, stream.pix_fmt = width, height, self._encoding.stored_as
         context = stream.codec_context
@@ -124,6 +139,15 @@ class Mp4File:
         context.time_base = Fraction(1, _TICKS_PER_SECOND)
         context.colorspace = context.color_primaries = context.color_trc = context.color_range = _BT709
         return stream
+
+    def _options(self, width: int, height: int) -> dict[str, str]:
+        options = dict(self._encoding.options)
+        if self._encoding.codec == "libx264":
+            if width * height > _LARGE:
+                options |= _FEW_FRAMES
+            if -(-width // _MACROBLOCK) % _BLOCKS_AT_ONCE:
+                options |= _NO_TREE
+        return options
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -153,6 +177,8 @@ class Mp4File:
 def even_sized(picture: Pixels) -> Pixels:
     """The picture with its last row or column repeated where a side is odd: H.264's 4:2:0 needs even sides."""
     height, width = picture.shape[:2]
+    if height % 2 == 0 and width % 2 == 0:
+        return picture
     return np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
 
 

@@ -1,6 +1,6 @@
 """From frames to the network's input, and from its soft masks back to the video's size."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -20,19 +20,26 @@ def frames_to_tensor(frames: Sequence[Pixels], size: tuple[int, int], device: to
     """
     resized = torch.empty(len(frames), 3, *size, device=device)
     for index, pixels in enumerate(frames):
-        values = _planes(pixels, device)  # (3, H, W)
-        one = F.interpolate(values[None], size=size, mode="bilinear", align_corners=False, antialias=True)
-        resized[index] = one[0].div_(255).clamp_(0, 1)  # the filter's weights sum to 1 only up to rounding
+        for first, values in _planes(pixels, device):
+            one = F.interpolate(values[None], size=size, mode="bilinear", align_corners=False, antialias=True)
+            # The filter's weights sum to 1 only up to rounding.
+            resized[index, first : first + len(values)] = one[0].div_(255).clamp_(0, 1)
     return resized
 
 
-def _planes(pixels: Pixels, device: torch.device) -> Tensor:
-    """(3, H, W) float32 on `device`."""
+def _planes(pixels: Pixels, device: torch.device) -> Iterator[tuple[int, Tensor]]:
+    """The first channel, and it and perhaps more (C, H, W) float32, on `device`.
+
+    On a CPU one by one: as floats all three of a 4K frame are 100 MB.
+    """
     if device.type != "cuda":
-        return torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1), dtype=np.float32)).to(device)
+        for channel in range(3):
+            plane = np.ascontiguousarray(pixels[None, :, :, channel], dtype=np.float32)
+            yield channel, torch.from_numpy(plane).to(device)
+        return
     pinned = torch.empty(pixels.shape, dtype=torch.uint8, pin_memory=True)
     pinned.numpy()[...] = pixels
-    return pinned.to(device, non_blocking=True).permute(2, 0, 1).float().contiguous()
+    yield 0, pinned.to(device, non_blocking=True).permute(2, 0, 1).float().contiguous()
 
 
 def frame_times(frames: Sequence[Frame], duration: float | None) -> Tensor:

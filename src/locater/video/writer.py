@@ -4,14 +4,11 @@ Writers write into a folder that exists; for whole-or-nothing files give them th
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from locater.errors import LocaterError
-from locater.records import FrameMasks, VideoInfo
+from locater.records import VideoInfo
 from locater.video.writers.boxes import BoxesWriter
 from locater.video.writers.coco import CocoVideoWriter, CocoWriter
 from locater.video.writers.cvat import CvatWriter
@@ -24,7 +21,7 @@ from locater.video.writers.pictures import (
     SheetWriter,
 )
 from locater.video.writers.videos import AlphaWriter, MatteWriter, OverlayWriter, SentenceOverlaysWriter
-from locater.video.writers.writing import Output, Writer
+from locater.video.writers.writing import Output, Writer, Writers
 from locater.video.writers.yolo import YoloWriter
 
 
@@ -54,31 +51,6 @@ FORMATS: Mapping[str, Format] = {
     "labelstudio": Format(LabelStudioWriter, needs_images=True),
     "coco-video": Format(CocoVideoWriter, needs_images=True),
 }
-
-
-class Writers:
-    """Several writers fed as one."""
-
-    def __init__(self, writers: Sequence[Writer]) -> None:
-        self._writers = tuple(writers)
-        self._open_writers = ExitStack()
-
-    def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            for writer in self._writers:
-                stack.enter_context(writer)
-            self._open_writers = stack.pop_all()
-        return self
-
-    def write(self, marked: FrameMasks) -> None:
-        """Give the next frame to each."""
-        for writer in self._writers:
-            writer.write(marked)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open_writers.__exit__(kind, error, trace)
 
 
 def check_formats(formats: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a command takes in a process of its own: seconds on the clock, and of all cores in it and its descendants."""
+"""What a command takes in a process of its own, descendants counted: seconds, seconds of all cores, and memory."""
 
 import json
 import os
@@ -25,7 +25,8 @@ while True:
     except ChildProcessError:
         break
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps([done.returncode, seconds, used.ru_utime + used.ru_stime, done.stderr[-400:]]))
+peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+print(json.dumps([done.returncode, seconds, used.ru_utime + used.ru_stime, peak, done.stderr[-400:]]))
 """
 
 
@@ -35,6 +36,7 @@ class Used:
 
     seconds: float
     cpu_seconds: float
+    peak_bytes: int  # resident, of the largest of its processes
 
 
 def measured(arguments: Sequence[str], threads: int) -> Used:
@@ -42,7 +44,7 @@ def measured(arguments: Sequence[str], threads: int) -> Used:
     command = [sys.executable, "-c", _MEASURE, sys.executable, "-m", "locater", *arguments]
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_LONGEST, check=True)
-    code, seconds, cpu_seconds, said = json.loads(done.stdout)
+    code, seconds, cpu_seconds, peak_bytes, said = json.loads(done.stdout)
     if code:
         raise LocaterError(f"`locater {arguments[0]}` ended with {code}: {' '.join(said.split())}")
-    return Used(seconds, cpu_seconds)
+    return Used(seconds, cpu_seconds, peak_bytes)

@@ -104,7 +104,7 @@ class Video:
 
 def _video(request: BenchRequest, model: Locater) -> Video:
     """What the checkpoint is for: the demo clip, or a rendered video."""
-    count = CHUNK_FRAMES if request.is_quick else 2 * CHUNK_FRAMES
+    count = 8 if request.is_quick else 16
     if not knows_the_demo(model):
         return shapes_video(model.config.image_size, count)
     clip = demo_clip()

@@ -45,7 +45,7 @@ def run(request: BenchRequest) -> Report:
         raise LocaterError("Peak memory is told by Linux or by a CUDA device alone; run this benchmark on one.")
     lengths = (40, 80) if request.is_quick else LENGTHS
     segmenter = Segmenter(preset_model(request), request.device, request.precision)
-    size = segmenter.model.config.image_size
+    size = segmenter.config.image_size
     # Libraries take what they keep, and graphs are captured, those of pass one too: it needs two chunks of samples.
     _peak_of(segmenter, GeneratedFrames(lengths[1], size), request)
     rows: list[Row] = []

@@ -90,7 +90,7 @@ def run(request: BenchRequest) -> Report:
     for count, result in enumerate(stream, start=1):
         watched.look(result, count)
     seconds = time.perf_counter() - began
-    return _report(request, watched, f"{network} at {segmenter.model.config.image_size} pixels", seconds)
+    return _report(request, watched, f"{network} at {segmenter.config.image_size} pixels", seconds)
 
 
 def _segmenter(request: BenchRequest) -> tuple[Segmenter, str]:

@@ -56,7 +56,7 @@ class Finished:
 
 def evaluate(request: EvaluateRequest, segmenter: Segmenter, place: Place, listen: Listener | None = None) -> Finished:
     """Answer, wait for the other processes, and write the results; a finished run is only reported again."""
-    size = segmenter.model.config.image_size  # a world is drawn as the network wants it
+    size = segmenter.config.image_size  # a world is drawn as the network wants it
     own = request.data.open(request.split, Drawing(request.count, size, segmenter.device))
     evaluator = evaluator_of(request.data.name, own).with_contrasts(request.contrasts)
     dataset = evaluator.dataset

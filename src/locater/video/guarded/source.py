@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from locater.frames import Frame, VideoInfo, check_stride
 from locater.video.guarded.channel import Channel, ChannelClosedError, SilentError
 from locater.video.guarded.limits import Limits, limits_of_environment, stalled
 from locater.video.guarded.processes import decoder
+from locater.video.guarded.read_ahead import read_ahead
 from locater.video.guarded.work import TOLD, Job
 
 log = logging.getLogger(__name__)
@@ -36,11 +37,11 @@ class GuardedSource:
         self.info = replace(found, name=name or found.name, path=path)
 
     def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
-        """Frames `start`, `start + every`, ..., while the child decodes the next one."""
+        """Frames `start`, `start + every`, ..., while the child decodes the next ones and a thread fetches them."""
         check_stride(start, every)
-        return self._frames(start, every)
+        return read_ahead(self._frames(start, every), 3 * (self.info.width or 0) * (self.info.height or 0))
 
-    def _frames(self, start: int, every: int) -> Iterator[Frame]:
+    def _frames(self, start: int, every: int) -> Generator[Frame, None, None]:
         with decoder() as child:
             ask = self._asked(child, replace(self._job, task="frames", start=start, every=every))
             while (told := ask("frame")) is not None:

@@ -1,7 +1,10 @@
 """Pictures: indexed masks, a mask per sentence, cut-outs, the frames themselves, and a contact sheet."""
 
 import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
+from io import BytesIO
 from itertools import combinations
 
 import numpy as np
@@ -37,9 +40,18 @@ class PaletteWriter(Writer):
 
     def write(self, marked: FrameMasks) -> None:
         """Write the next frame's picture, and say once that sentences overlap."""
+        self.prepared(marked)()
+
+    def prepared(self, marked: FrameMasks) -> Callable[[], None]:
+        """Compress a frame's picture; the call writes it."""
         image = Image.fromarray(indexed(marked))
         image.putpalette(DAVIS_PALETTE.tobytes())
-        image.save(self._folder / f"{self._names.of(marked.frame)}.png")
+        content = BytesIO()
+        image.save(content, "PNG")
+        return partial(self._put, content.getvalue(), marked)
+
+    def _put(self, picture: bytes, marked: FrameMasks) -> None:
+        (self._folder / f"{self._names.of(marked.frame)}.png").write_bytes(picture)
         if not self._has_warned and (pair := overlapping(marked)):
             self._has_warned = True
             first, second = (self.output.expressions[number] for number in pair)

@@ -1,6 +1,8 @@
 """Videos: overlays with the source's sound, mattes, and footage with an alpha channel."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 import numpy as np
 from PIL import Image
@@ -23,8 +25,12 @@ class OverlayWriter(Writer):
 
     def write(self, marked: FrameMasks) -> None:
         """Draw and encode the next frame."""
-        picture = draw(marked.frame.pixels, marked.masks)
-        self._file.write(captioned(picture, self.output.expressions), marked.frame.timestamp)
+        self.prepared(marked)()
+
+    def prepared(self, marked: FrameMasks) -> Callable[[], None]:
+        """Draw a frame; the call encodes it."""
+        picture = captioned(draw(marked.frame.pixels, marked.masks), self.output.expressions)
+        return partial(self._file.write_converted, self._file.converted(picture), marked.frame.timestamp)
 
 
 class SentenceOverlaysWriter(Writer):

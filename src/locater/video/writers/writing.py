@@ -4,9 +4,10 @@ import re
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -50,6 +51,10 @@ class Writer(ABC):
     def write(self, marked: FrameMasks) -> None:
         """Add the next frame."""
 
+    def prepared(self, marked: FrameMasks) -> Callable[[], None]:
+        """A call that adds the frame when its turn has come; what needs no turn is done at once, on any thread."""
+        return partial(self.write, marked)
+
     def finish(self) -> None:  # noqa: B027 - most know everything by then
         """Add what could not be known before the last frame."""
 
@@ -61,6 +66,31 @@ class Writer(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._open_files.__exit__(kind, error, trace)
+
+
+class Writers:
+    """Several writers fed as one."""
+
+    def __init__(self, each: Sequence[Writer]) -> None:
+        self.each = tuple(each)
+        self._open_writers = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            for writer in self.each:
+                stack.enter_context(writer)
+            self._open_writers = stack.pop_all()
+        return self
+
+    def write(self, marked: FrameMasks) -> None:
+        """Give the next frame to each."""
+        for writer in self.each:
+            writer.write(marked)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open_writers.__exit__(kind, error, trace)
 
 
 class FrameNames:

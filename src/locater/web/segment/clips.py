@@ -199,7 +199,7 @@ class Clips:
     def _notices(self, texts: list[str], anyway: bool) -> tuple[str, ...]:
         if not texts:
             return ()
-        tokens = self._segmenter.model.text.tokenize(texts)
+        tokens = self._segmenter.chunks.model.text.tokenize(texts)
         if tokens.not_understood and not anyway:
             raise RefusedError(
                 HTTPStatus.CONFLICT,

@@ -28,6 +28,7 @@ class Peer:
 
     name: str
     needs: tuple[str, ...]  # classes of transformers
+    reads: str  # what tells it the object, and what it sees of the video
     batched: str  # what of it takes several frames at once
     build: Callable[[bool, torch.device, torch.dtype], Built]  # is_quick: a tiny one of the same kind
     note: str = ""
@@ -356,17 +357,18 @@ def _small_grounding_dino() -> Any:
 
 
 PEERS: tuple[Peer, ...] = (
-    Peer("CLIPSeg", ("CLIPSegConfig", "CLIPSegForImageSegmentation"), "all", _clipseg, "each frame on its own"),
+    Peer("CLIPSeg", ("CLIPSegConfig", "CLIPSegForImageSegmentation"), "words, one frame", "all", _clipseg),
     Peer(
         "SAM 2 video (Hiera-T), one object",
         ("Sam2VideoConfig", "Sam2VideoModel", "Sam2VideoInferenceSession"),
+        "a box, the past",
         "image encoder",
         _sam2_video,
-        "a box in the first frame says what to track; it reads no words",
     ),
     Peer(
         "SAM 3 video, one object",
         ("Sam3VideoConfig", "Sam3VideoModel", "Sam3VideoInferenceSession"),
+        "a noun, the past",
         "none",
         _sam3_video,
         "one detection is taken from the first frame, and later ones are dropped, as random weights would give any "
@@ -375,8 +377,9 @@ PEERS: tuple[Peer, ...] = (
     Peer(
         "Grounding DINO (Swin-T) + SAM 2, one box",
         ("GroundingDinoConfig", "GroundingDinoForObjectDetection", "Sam2Config", "Sam2Model"),
+        "words, one frame",
         "all",
         _grounded_sam2,
-        "each frame on its own, the surest box of each",
+        "the surest box of each frame",
     ),
 )
