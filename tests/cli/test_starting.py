@@ -45,25 +45,22 @@ def test_the_version_and_completion(run: Run) -> None:
     assert done.stdout.strip() == "segment"
 
 
-@pytest.mark.parametrize(("said", "expected"), [(None, "10000"), ("7", "7")])
-def test_threads_that_wait_leave_their_cores_to_others(said: str | None, expected: str) -> None:
-    """Read by PyTorch's threads when they are loaded, so it must be said before; whoever said so has the last word."""
-    environment = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
+@pytest.mark.parametrize(("name", "own"), [("GOMP_SPINCOUNT", "10000"), ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512")])
+def test_what_libraries_are_told_is_said_before_they_are_loaded(name: str, own: str) -> None:
+    """Threads that wait leave their cores to others, and kernels take less memory; whoever said so decides."""
     program = (
         "import sys, atexit, os\n"
-        "atexit.register(lambda: print(os.environ['GOMP_SPINCOUNT'], 'torch' in sys.modules))\n"
+        f"atexit.register(lambda: print(os.environ['{name}'], 'torch' in sys.modules))\n"
         "sys.argv = ['locater', '--version']\n"
         "from locater.cli.process.start import main\n"
         "main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment | ({} if said is None else {"GOMP_SPINCOUNT": said}),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.splitlines()[-1] == f"{expected} False"
+    without = {key: value for key, value in os.environ.items() if key != name}
+    for said, expected in (({}, own), ({name: "7"}, "7")):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=without | said, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines()[-1] == f"{expected} False"
 
 
 @pytest.mark.parametrize("name", ["segment", "info", "presets", "init", "train"])

@@ -53,7 +53,7 @@ _ANY_WORD = "the"  # stands where nothing is said
 CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
 CUDA_LEAST_FRAMES = 8
 # Of pass one's frames, which pass two then need not decode: a short clip's, and on a GPU, which waits for them, more.
-KEPT_BYTES = {False: 64 * 2**20, True: 2**30}
+KEPT_BYTES = {False: 36 * 2**20, True: 2**30}
 
 
 class NotUnderstoodWarning(UserWarning):

@@ -27,8 +27,8 @@ _BT709 = 1  # H.273's code for HD colours, in all three fields
 # Of pictures above 1080p x264 is to hold few at a time: at 4K the usual ones are 560 MB, and these 200.
 _LARGE = 1920 * 1088
 _FEW_FRAMES = {"tune": "zerolatency"}
-# x264's AVX-512 code looks ahead past the end of a row of macroblocks unless eight divide their number, so that a file's
-# bytes follow from what happened to lie in memory. Without that code's macroblock tree they follow from the pictures.
+# In the macroblock tree x264's AVX-512 code reads past the end of a row of macroblocks unless eight divide their
+# number: a file's bytes follow from what lay in memory. Without the tree they follow from the pictures alone.
 _MACROBLOCK, _BLOCKS_AT_ONCE = 16, 8
 _NO_TREE = {"x264-params": "mbtree=0"}
 
