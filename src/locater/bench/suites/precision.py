@@ -90,7 +90,7 @@ def overlap(references: Sequence[Mask], candidates: Sequence[Mask]) -> dict[str,
 
 
 def _masks(request: BenchRequest, precision: Precision, videos: Sequence[Asked]) -> list[Mask]:
-    segmenter = Segmenter(from_pretrained(request.trained), request.device, precision)
+    segmenter = Segmenter(from_pretrained(request.trained), request.device, precision, quality="best")
     return [
         mask
         for video in videos
