@@ -21,19 +21,33 @@ from locater.errors import LocaterError
 from locater.export.graphs import PATCHWISE, Graph, early_names, graphs_of
 from locater.export.same_convolution import SAME_CONVOLUTION, same_convolutions
 from locater.export.runtime import FIRST_CELLS, SETTINGS, ExportedModel
+from locater.inference import judging
 from locater.inference.async_results import THRESHOLD
+from locater.inference.effort import DEFAULT_CELLS
 from locater.inference.segmenter import CHUNK_FRAMES
 from locater.io.results_folder import results_folder
 from locater.model.locater import Locater
+from locater.model.second_look import WELL_KNOWN, SecondLook
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
 from locater.model.visual.refiner import PATCH
 from locater.records import Tokens
-from locater.text.words import Vocabulary
+from locater.text.words import ForgivingVocabulary, Vocabulary
 
 FORMATS = ("onnx",)
 OPSET = 20  # the first with a GELU of its own; onnxruntime 1.17 and later run it
 TOLERANCE = 1e-3  # of logits: a soft mask then moves by less than 0.0003
 TOKENIZER = "tokenizer"
+SECOND_LOOK = "second_look.npz"
+SECOND_LOOK_RULES = {
+    "side": judging.SIDE,
+    "every": judging.EVERY,
+    "longest_mean": judging.LONGEST_MEAN,
+    "least_pixels": judging.LEAST_PIXELS,
+    "well_known": WELL_KNOWN,
+    "doubted": judging.DOUBTED,
+    "doubted_if_strange": judging.DOUBTED_IF_STRANGE,
+    "carrier_doubted": judging.CARRIER_DOUBTED,
+}
 SHAPES = (9, 16), (4, 3)  # heights and widths of the frames that files are checked with, where they keep theirs
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 
@@ -48,7 +62,9 @@ class ExportReport:
     exported_frames_per_second: float
 
 
-def export(model: Locater, folder: Path, to: str = "onnx", *, force: bool = False) -> ExportReport:
+def export(
+    model: Locater, folder: Path, to: str = "onnx", *, force: bool = False, second_look: SecondLook | None = None
+) -> ExportReport:
     """What was measured; the files are in `folder`, whole, or nothing is if they and the network disagree.
 
     `force` replaces an earlier export.
@@ -62,7 +78,7 @@ def export(model: Locater, folder: Path, to: str = "onnx", *, force: bool = Fals
         raise LocaterError(f"Exporting needs {', '.join(missing)}; run: pip install 'locater[export]'.")
     model = model.cpu().float().eval()
     with results_folder(folder, "locater export", force=force) as partial, torch.no_grad(), _one_thread():
-        _write(model, partial)
+        _write(model, second_look, partial)
         exported = ExportedModel(partial)
         difference = largest_difference(model, exported)
         if not difference <= TOLERANCE:  # also when it is not a number
@@ -81,7 +97,7 @@ def export(model: Locater, folder: Path, to: str = "onnx", *, force: bool = Fals
 # ---- Writing ---------------------------------------------------------------------------------------------------------
 
 
-def _write(model: Locater, folder: Path) -> None:
+def _write(model: Locater, second_look: SecondLook | None, folder: Path) -> None:
     graphs = graphs_of(model)
     examples = _examples(model)
     for graph in graphs:
@@ -91,6 +107,8 @@ def _write(model: Locater, folder: Path) -> None:
     if model.presence is not None:
         present["evidence"] = model.presence.no_evidence(1)[0].numpy()
     np.savez(folder / FIRST_CELLS, allow_pickle=False, **present)
+    if second_look is not None:
+        np.savez(folder / SECOND_LOOK, allow_pickle=False, **{k: v.numpy() for k, v in second_look.state_dict().items()})
     if isinstance(model.text, HuggingFaceEncoder):
         model.text.tokenizer.save_pretrained(folder / TOKENIZER)
     settings = {
@@ -100,10 +118,12 @@ def _write(model: Locater, folder: Path) -> None:
         "patch_size": model.visual.patch_size,
         "widest": WIDEST if model.config.keep_aspect else 1.0,
         "enlarged": None if model.refiner is None else model.refiner.enlarged,
+        "refined_cells": DEFAULT_CELLS,
         "interval": model.config.memory.interval,
         "window": model.visual.window,
         "chunk_frames": CHUNK_FRAMES,
         "threshold": THRESHOLD,
+        "second_look": None if second_look is None else SECOND_LOOK_RULES,
         "first_cells": FIRST_CELLS,
         "text": _text_settings(model),
         "graphs": {
@@ -218,7 +238,9 @@ def _text_settings(model: Locater) -> dict[str, Any]:
     if isinstance(text, HuggingFaceEncoder):
         return {**shared, "max_tokens": text.max_tokens, "tokenizer": TOKENIZER}
     numbers = {"padding": Vocabulary.PADDING, "unknown": Vocabulary.UNKNOWN, "first": Vocabulary.UNKNOWN + 1}
-    return {**shared, **numbers, "vocabulary": text.vocabulary.words if isinstance(text, LSTMEncoder) else ()}
+    words = text.vocabulary if isinstance(text, LSTMEncoder) else Vocabulary(())
+    listed = words.listed if isinstance(words, ForgivingVocabulary) else None  # the others are those of training
+    return {**shared, **numbers, "listed": listed, "vocabulary": words.words}
 
 
 # ---- Checking and timing ---------------------------------------------------------------------------------------------

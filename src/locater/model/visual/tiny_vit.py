@@ -101,7 +101,8 @@ class WindowAttention(nn.Module):
         """`features` (N, h, w, C), each cell having looked at its window."""
         height, width = features.shape[1:3]
         # Zeros before the norm: they are looked at too, as in the network that the weights come from.
-        rows, columns = -(-height // self.window), -(-width // self.window)
+        # Rounded up without a negative number, which ONNX would round towards zero.
+        rows, columns = ((side + self.window - 1) // self.window for side in (height, width))
         padded = self._padded(features, rows * self.window, columns * self.window)
         cells = rearrange(padded, "n (r h) (c w) d -> (n r c) (h w) d", r=rows, c=columns)
         # A head's query, key and value lie side by side.
