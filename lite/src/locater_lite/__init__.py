@@ -1,4 +1,4 @@
-"""Runs a network that `locater export` wrote, with onnxruntime and numpy: `Lite(folder).segment(frames, 24, "a dog")`."""
+"""Runs networks that `locater export` wrote, by onnxruntime and numpy: `Lite(folder).segment(frames, 24, "a dog")`."""
 
 from locater_lite.errors import LocaterError
 from locater_lite.lite import Lite, Segmented

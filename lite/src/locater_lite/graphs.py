@@ -23,13 +23,13 @@ class Graphs:
         options.enable_mem_pattern = False  # crops have many shapes, and a plan for each would be kept
         try:
             self.settings: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-            arrays = {name: dict(np.load(path)) for name in ("first_cells", "second_look") if (path := _file(folder, name))}
+            self.first_cells = _arrays(folder / "first_cells.npz")
+            second_look = folder / "second_look.npz"
+            self.second_look = _arrays(second_look) if second_look.exists() else None
         except (OSError, ValueError):
             raise LocaterError(f"{folder} holds no exported network; `locater export` makes one.") from None
         if self.settings.get("format") != FORMAT:
             raise LocaterError(f"{folder} was exported by another version of Locater; export the network again.")
-        self.first_cells: dict[str, Array] = arrays["first_cells"]
-        self.second_look: dict[str, Array] | None = arrays.get("second_look")
         self._sessions = {
             name: onnxruntime.InferenceSession(folder / graph["file"], options, providers=["CPUExecutionProvider"])
             for name, graph in self.settings["graphs"].items()
@@ -45,6 +45,6 @@ class Graphs:
         return dict(zip(names["outputs"], found, strict=True))
 
 
-def _file(folder: Path, name: str) -> Path | None:
-    path = folder / f"{name}.npz"
-    return path if path.exists() or name == "first_cells" else None
+def _arrays(path: Path) -> dict[str, Array]:
+    with np.load(path) as arrays:
+        return dict(arrays)

@@ -43,7 +43,8 @@ class Judge:
         believed = (verdict >= least) & (on_carrier >= self._rules["carrier_doubted"])
         sure = _top(small).clip(LEAST_SURE, 1 - LEAST_SURE)
         measures = np.stack(
-            [np.log(sure / (1 - sure)), well_known * verdict, ~well_known * self._familiar * verdict, well_known], axis=-1
+            [np.log(sure / (1 - sure)), well_known * verdict, ~well_known * self._familiar * verdict, well_known],
+            axis=-1,
         )
         weighed = measures @ self._weights["weights.weight"][0] + self._weights["weights.bias"][0]
         scores = np.where(believed & masks.any((1, 2)), 1 / (1 + np.exp(-weighed)), 0.0)
@@ -74,8 +75,9 @@ class Judge:
         hidden = hidden * 0.5 * (1 + np.vectorize(math.erf, otypes=[np.float32])(hidden / math.sqrt(2)))
         named = _unit(hidden @ weights["from_noun.2.weight"].T + weights["from_noun.2.bias"])
         crops = _unit(seen @ weights["from_crop.weight"].T + weights["from_crop.bias"])
-        likeness: Array = weights["likeness"] * taken_for @ nouns.T + weights["bias"]
-        return np.exp(weights["scale"]) * crops @ named.T + likeness
+        likeness = weights["likeness"] * taken_for @ nouns.T + weights["bias"]
+        verdicts: Array = np.exp(weights["scale"]) * crops @ named.T + likeness
+        return verdicts
 
     def _familiarity(self, nouns: Array) -> Array:
         likeness: Array = nouns @ self._weights["familiar"].T
@@ -95,8 +97,8 @@ class Judge:
 
 
 def _unit(rows: Array) -> Array:
-    length: Array = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return rows / length.clip(1e-12)
+    unit: Array = rows / np.linalg.norm(rows, axis=-1, keepdims=True).clip(1e-12)
+    return unit
 
 
 def _top(soft: Array) -> Array:

@@ -93,14 +93,16 @@ class Lite:
                 small = 1 / (1 + np.exp(-logits))
                 soft = enlarged(small, *pixels.shape[:2])
                 found = Segmented(soft, soft > self.settings["threshold"], None)
-                yield found if judge is None else Segmented(*judge.judged(index, pixels, small, found.soft, found.masks))
+                yield (
+                    found if judge is None else Segmented(*judge.judged(index, pixels, small, found.soft, found.masks))
+                )
 
     def _encoded(
         self, some: Sequence[Timed], words: Mapping[str, Array], duration: float | None
     ) -> Iterator[tuple[int, dict[str, Array]]]:
         """Each frame's number, and all of it that needs no memory; the last frame fills a window up."""
         window = self.settings["window"]
-        size = input_size(*some[0][2].shape[:2], self.settings)
+        size = input_size(some[0][2], self.settings)
         planes = [(shrunk(pixels.transpose(2, 0, 1), *size) / 255).clip(0, 1) for _, _, pixels in some]
         frames = np.stack([planes[min(t, len(some) - 1)] for t in range(window)])
         seconds = np.array([seconds for _, seconds, _ in some], np.float32)
@@ -109,7 +111,10 @@ class Lite:
         fused = self.graphs.run("fuse", {**seen, **words, "times": np.stack([seconds, gone], axis=-1)})
         for t, (index, _, _) in enumerate(some):
             early = {name: maps[[t]] for name, maps in seen.items() if name.startswith("early_")}
-            yield index, {"frame": frames[t], **early, **{name: fused[name][:, t] for name in PATCHWISE if name in fused}}
+            yield (
+                index,
+                {"frame": frames[t], **early, **{name: fused[name][:, t] for name in PATCHWISE if name in fused}},
+            )
 
     def _written(self, frame: Mapping[str, Array], state: Mapping[str, Array]) -> dict[str, Array]:
         """The state with a frame in its global memory."""
@@ -134,7 +139,7 @@ class Lite:
         )["refined"]
         if not self.is_best:
             return np.stack([redrawn_in_crop(refine, frame, each, times, most_cells) for each in logits])
-        rows, columns = cells_of(*frame.shape[1:], times)
+        rows, columns = cells_of(frame, times)
         return refine(enlarged(frame, PATCH * rows, PATCH * columns)[None], logits)
 
 

@@ -31,8 +31,9 @@ def enlarged(maps: Array, height: int, width: int) -> Array:
     return maps
 
 
-def input_size(height: int, width: int, settings: dict[str, Any]) -> tuple[int, int]:
-    """Rows and columns of pixels in which the network sees a frame."""
+def input_size(pixels: Array, settings: dict[str, Any]) -> tuple[int, int]:
+    """Rows and columns of pixels in which the network sees a frame (H, W, 3)."""
+    height, width, _ = pixels.shape
     patch, widest = settings["patch_size"], settings["widest"]
     stretch = math.sqrt(min(max(width / height, 1 / widest), widest))
     sides = settings["image_size"] / stretch, settings["image_size"] * stretch
@@ -40,9 +41,9 @@ def input_size(height: int, width: int, settings: dict[str, Any]) -> tuple[int, 
     return rows, columns
 
 
-def cells_of(height: int, width: int, times: float) -> tuple[int, int]:
-    """Rows and columns of cells in which a refiner sees a frame, so many times as large as the network does."""
-    rows, columns = (max(1, round(side * times / PATCH)) for side in (height, width))
+def cells_of(frame: Array, times: float) -> tuple[int, int]:
+    """Rows and columns of cells in which a refiner sees a frame (3, S, S'), so many times as large as it is."""
+    rows, columns = (max(1, round(side * times / PATCH)) for side in frame.shape[1:])
     return rows, columns
 
 
@@ -56,16 +57,16 @@ def redrawn_in_crop(
     first = logits.clip(-SUREST, SUREST)
     if not (first > 0).any():
         return first
-    (height, width), whole = first.shape, cells_of(*frame.shape[1:], times)
-    left, top, right, bottom = _box_around(first > 0)
-    margin = max(LEAST_MARGIN, MARGIN * max(right - left, bottom - top))
-    top, bottom = max(0, math.floor(top - margin)), min(height, math.ceil(bottom + margin))
-    left, right = max(0, math.floor(left - margin)), min(width, math.ceil(right + margin))
-    rows, columns = (bottom - top) * whole[0] / height, (right - left) * whole[1] / width
-    less = min(1.0, math.sqrt(most_cells / (rows * columns)))
-    rows, columns = (max(LEAST_CELLS, 2 * round(less * side / 2)) for side in (rows, columns))
-    down, across = frame.shape[1] / height, frame.shape[2] / width
-    part = frame[:, round(top * down) : round(bottom * down), round(left * across) : round(right * across)]
+    (height, width), whole = first.shape, cells_of(frame, times)
+    box = _box_around(first > 0)
+    margin = max(LEAST_MARGIN, MARGIN * max(box[2] - box[0], box[3] - box[1]))
+    left, top = (max(0, math.floor(edge - margin)) for edge in box[:2])
+    right, bottom = (min(most, math.ceil(edge + margin)) for edge, most in zip(box[2:], (width, height), strict=True))
+    across, down = (right - left) * whole[1] / width, (bottom - top) * whole[0] / height  # cells, as in the frame
+    less = min(1.0, math.sqrt(most_cells / (down * across)))
+    rows, columns = (max(LEAST_CELLS, 2 * round(less * side / 2)) for side in (down, across))
+    y, x = frame.shape[1] / height, frame.shape[2] / width
+    part = frame[:, round(top * y) : round(bottom * y), round(left * x) : round(right * x)]
     picture = shrunk(part, PATCH * rows, PATCH * columns)[None]
     after = first.copy()
     after[top:bottom, left:right] = refine(picture, first[None, top:bottom, left:right])[0]
@@ -78,7 +79,7 @@ def _box_around(mask: Array) -> tuple[float, float, float, float]:
     core = np.lib.stride_tricks.sliding_window_view(padded, (5, 5)).mean((-2, -1)) > 0.5
     kept = core if core.any() else mask
     rows, columns = np.flatnonzero(kept.any(1)), np.flatnonzero(kept.any(0))
-    edges = np.float32([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1])
+    edges = np.array([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1], np.float32)
     longer = np.float32(max(mask.shape))
     left, top, right, bottom = (edges / longer * longer).tolist()  # rounded as the network's own box is
     return left, top, right, bottom

@@ -1,6 +1,6 @@
 """Frames from a folder of pictures, a video file, or whatever a program has."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -44,7 +44,7 @@ class Arrays:
         self._frames = frames
         self._rate = frames_per_second
         self.is_repeatable = iter(frames) is not frames
-        self.duration = len(frames) / frames_per_second if hasattr(frames, "__len__") else None
+        self.duration = len(frames) / frames_per_second if isinstance(frames, Sized) else None
 
     def timed(self, every: int = 1) -> Iterator[Timed]:
         """Every n-th frame, from the first."""

@@ -67,15 +67,17 @@ class VisualGraph(Graph):
 
         Where crops can be looked at again, also what each frame as a whole shows, (T, C') and (T, E').
         """
-        visual, looked = self.model.visual, ()
+        visual = self.model.visual
+        looked: tuple[Tensor, ...] = ()
         if isinstance(visual, EfficientNetLite) and is_looked_at_again(self.model):
-            features, *looked = visual.with_look(frames.unsqueeze(0))
+            features, *found = visual.with_look(frames.unsqueeze(0))
+            looked = tuple(found)
         else:
             features = visual(frames.unsqueeze(0))
         early = features.early[: len(early_names(self.model))]
-        meanings = () if self.model.recognition is None else (features.meanings.unflatten(2, features.grid),)
-        patches = features.patches.unflatten(2, features.grid)
-        return *(maps.squeeze(0) for maps in (patches, *early, *meanings)), *looked
+        meanings = () if self.model.recognition is None else (features.meanings,)
+        of_patches = [as_map(each, features.grid) for each in (features.patches, *meanings) if each is not None]
+        return *(maps.squeeze(0) for maps in (of_patches[0], *early, *of_patches[1:])), *looked
 
 
 class FuseGraph(Graph):
@@ -109,7 +111,7 @@ class FuseGraph(Graph):
             "projected": fused.projected,
             "patch_attention": fused.word_attention,
         }
-        return tuple(each.unflatten(2, grid) for name in self.outputs if (each := found[name]) is not None)
+        return tuple(as_map(each, grid) for name in self.outputs if (each := found[name]) is not None)
 
 
 class WriteGlobalGraph(Graph):
@@ -194,6 +196,11 @@ class RefineGraph(Graph):
         refiner = self.model.refiner
         assert refiner is not None
         return refiner.redrawn(expand_to_expressions(refiner.features(picture), logits.shape[0]), logits)
+
+
+def as_map(patches: Tensor, grid: tuple[int, int]) -> Tensor:
+    """(B, T, P, D) as rows and columns, (B, T, r, c, D)."""
+    return patches.view(*patches.shape[:2], *grid, patches.shape[3])
 
 
 def is_looked_at_again(model: Locater) -> bool:

@@ -19,8 +19,8 @@ from torch.export import Dim
 from locater.config import WIDEST
 from locater.errors import LocaterError
 from locater.export.graphs import PATCHWISE, Graph, early_names, graphs_of
-from locater.export.same_convolution import SAME_CONVOLUTION, same_convolutions
 from locater.export.runtime import FIRST_CELLS, SETTINGS, ExportedModel
+from locater.export.same_convolution import SAME_CONVOLUTION, same_convolutions
 from locater.inference import judging
 from locater.inference.async_results import THRESHOLD
 from locater.inference.effort import DEFAULT_CELLS
@@ -108,7 +108,9 @@ def _write(model: Locater, second_look: SecondLook | None, folder: Path) -> None
         present["evidence"] = model.presence.no_evidence(1)[0].numpy()
     np.savez(folder / FIRST_CELLS, allow_pickle=False, **present)
     if second_look is not None:
-        np.savez(folder / SECOND_LOOK, allow_pickle=False, **{k: v.numpy() for k, v in second_look.state_dict().items()})
+        np.savez(
+            folder / SECOND_LOOK, allow_pickle=False, **{k: v.numpy() for k, v in second_look.state_dict().items()}
+        )
     if isinstance(model.text, HuggingFaceEncoder):
         model.text.tokenizer.save_pretrained(folder / TOKENIZER)
     settings = {
@@ -182,8 +184,9 @@ def _free_axes(graph: Graph, name: str) -> dict[int, Any]:
     if graph.name == "text":
         return {}  # one sentence a call: gathering along words fixes the number of sentences when traced
     if graph.name == "refine":
-        sides = {1: Dim("height"), 2: Dim("width")}
-        return {0: Dim("B"), **sides} if name == "logits" else {2: PATCH * Dim("rows"), 3: PATCH * Dim("columns")}
+        if name == "logits":
+            return {0: Dim("B"), 1: Dim("height"), 2: Dim("width")}
+        return {2: PATCH * Dim("rows"), 3: PATCH * Dim("columns")}
     model, rows, columns = graph.model, Dim("rows"), Dim("columns")
     patch = model.visual.patch_size
     sides: dict[int, Any] = {}
@@ -211,7 +214,9 @@ def _examples(model: Locater) -> dict[str, Tensor]:
     pixels = torch.rand(frames, 3, *config.input_size(*SHAPES[0]))
     visual = model.visual(pixels.unsqueeze(0))
     cells = dict(zip(("global_cells", "local_cells"), model.memory.initial_state(batch), strict=True))
-    of_patches = {"patches": visual.patches[0]} | ({} if visual.meanings is None else {"patch_meanings": visual.meanings[0]})
+    of_patches = {"patches": visual.patches[0]} | (
+        {} if visual.meanings is None else {"patch_meanings": visual.meanings[0]}
+    )
     return {
         "numbers": tokens.numbers,
         "word_of_token": tokens.word_of_token,
@@ -315,10 +320,10 @@ def _exported_logits(exported: ExportedModel, case: _Case) -> Iterator[Any]:
 
 
 def _frames_per_second(model: Locater, logits: Callable[[_Case], Iterator[Any]]) -> float:
-    """The best of five runs over one chunk, both passes, one sentence, after one that warms up."""
+    """The best of three runs over one chunk, both passes, one sentence, after one that warms up."""
     case = _case(model, CHUNK_FRAMES, sentences=1, chunk=CHUNK_FRAMES, interval=model.config.memory.interval)
     seconds = []
-    for _ in range(6):
+    for _ in range(4):
         started = time.perf_counter()
         count = sum(1 for _ in logits(case))
         seconds.append(time.perf_counter() - started)

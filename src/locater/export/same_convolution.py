@@ -3,7 +3,7 @@
 PyTorch has no such operator: the padding is computed from the sizes, which a tracer would then fix.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -34,7 +34,7 @@ def _in_onnx(maps: Any, weight: Any, stride: Sequence[int], groups: int) -> Any:
     return onnxscript.opset20.Conv(maps, weight, auto_pad="SAME_UPPER", group=groups, strides=stride)
 
 
-SAME_CONVOLUTION = {torch.ops.locater.same_convolution.default: _in_onnx}
+SAME_CONVOLUTION: dict[Callable[..., Any], Callable[..., Any]] = {torch.ops.locater.same_convolution.default: _in_onnx}
 
 
 def _forward(self: SameConv2d, input: Tensor) -> Tensor:
