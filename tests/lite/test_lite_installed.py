@@ -22,8 +22,11 @@ from locater.model.build import build
 from locater.model.checkpoint import find_checkpoint, from_pretrained, load_second_look
 from locater.model.locater import Locater
 from locater_lite import Lite, VideoFile
+from tests.support.command_line.clips import write_video
+from tests.support.documents.examples import examples
 
 PROJECT = Path(__file__).parents[2] / "lite"
+DOCUMENT = PROJECT.parent / "docs/export.md"
 CLIP = PROJECT.parent / "src/locater/clips/cafe.mp4"
 NEEDED = ("numpy", "numpy.libs", "onnxruntime", "PIL", "pillow.libs", "av", "av.libs")
 SENTENCES = ["the dog on the left", "a dog"]
@@ -120,6 +123,21 @@ def test_the_installed_command_makes_locaters_masks_without_pytorch(
         expected = np.stack([result.masks[row] for result in ours])
         assert 0 < expected.mean() < 1  # or any mask would do
         assert iou(expected, read_masks(tmp_path / "masks" / name)) > 0.99
+
+
+def test_the_documents_examples_run_to_the_letter(
+    installed: dict[str, str], exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    (tmp_path / "exported").symlink_to(exported)
+    write_video(tmp_path / "clip.mp4", 3)
+    monkeypatch.chdir(tmp_path)
+    shown = [each for each in examples(DOCUMENT) if each.text.startswith(("locater-lite", "from locater_lite"))]
+    command, python = (next(each for each in shown if each.is_python is kind) for kind in (False, True))
+    answer = run(installed, *command.words[1:])
+    assert answer.returncode == 0, answer.stderr
+    assert len(list((tmp_path / "masks" / "1_the_dog_on_the_left").glob("*.png"))) == 3
+    exec(python.text, {})
+    assert len(capsys.readouterr().out.splitlines()) == 3  # a line a frame
 
 
 def test_what_a_person_can_put_right_is_one_sentence(

@@ -4,6 +4,7 @@ import argparse
 import re
 import shutil
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _write(asked: argparse.Namespace) -> None:
+    started, first = time.perf_counter(), 0.0
     if asked.out.exists():
         raise LocaterError(f"{asked.out} exists; choose another folder, or remove it.")
     if not asked.fps > 0:
@@ -57,6 +59,7 @@ def _write(asked: argparse.Namespace) -> None:
             (partial / name).mkdir(parents=True)
         for index, found in enumerate(results):
             frames += 1
+            first = first or time.perf_counter() - started
             marked += found.masks.any((1, 2))
             scores += found.scores or np.nan
             for name, mask in zip(names, found.masks, strict=True):
@@ -71,7 +74,7 @@ def _write(asked: argparse.Namespace) -> None:
     for text, count, total in zip(asked.sentences, marked, scores, strict=True):
         told = "" if np.isnan(total) else f", mean score {total / frames:.2f}"
         print(f"{text}: marked in {count} of {frames} frames{told}")
-    print(f"Masks: {asked.out}")
+    print(f"{frames} frames in {time.perf_counter() - started:.1f} s, the first after {first:.1f} s: {asked.out}")
 
 
 def _plain(text: str) -> str:

@@ -80,8 +80,8 @@ class Judge:
         return verdicts
 
     def _familiarity(self, nouns: Array) -> Array:
-        likeness: Array = nouns @ self._weights["familiar"].T
-        return likeness.max(-1, initial=0.0).clip(0, 1)
+        familiarity: Array = (nouns @ self._weights["familiar"].T).max(-1, initial=0.0).clip(0, 1)
+        return familiarity
 
     def _heard(self, names: Sequence[Sequence[str]]) -> Array:
         """Directions (N, E) of names; zeros for those that there is nothing to say on."""
