@@ -2,12 +2,13 @@
 
     python -m experiments.lite_agreement exported src/locater/clips/cafe.mp4 "the cat on the left"
 
-Both qualities, float32, each video from its first frame to its last; `exported` comes from `locater export default`.
+Both qualities, float32, the video's first frames; `exported` comes from `locater export default`.
 """
 
 import argparse
 import time
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,16 @@ def main() -> None:
     parser.add_argument("video", type=Path)
     parser.add_argument("sentence")
     parser.add_argument("--checkpoint", default="default")
+    parser.add_argument("--frames", type=int, help="How many frames; all without it.")
     asked = parser.parse_args()
     for quality in QUALITIES:
         segmenter = Segmenter.from_pretrained(asked.checkpoint, "cpu", "float32", quality)
-        ours, our_seconds = timed(result.masks[0] for result in segmenter.segment(asked.video, asked.sentence))
+        ours, our_seconds = timed(
+            islice((each.masks[0] for each in segmenter.segment(asked.video, asked.sentence)), asked.frames)
+        )
         lite = Lite(asked.exported, best=quality == "best")
         found = lite.segment(VideoFile(asked.video), 24, asked.sentence)
-        theirs, their_seconds = timed(result.masks[0] for result in found)
+        theirs, their_seconds = timed(islice((each.masks[0] for each in found), asked.frames))
         scores = [iou(one, other) for one, other in zip(ours, theirs, strict=True)]
         print(
             f"{quality}: IoU {np.mean(scores):.4f}, lowest {min(scores):.4f}; "

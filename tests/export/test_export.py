@@ -51,7 +51,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "decoder": {"readout": "cosine"},
     },
     "refined": {"decoder": {"upsampling": "fine"}, "refiner": {"enlarged": 1.5}},
-    "of any shape": {"keep_aspect": True},
     "no memory": {"memory": {"global_ratio": 0.0, "local_ratio": 0.0}, "fusion": {"kind": "concat"}},
 }
 
@@ -62,8 +61,7 @@ pytestmark = [
 
 
 def small(changes: dict[str, Any]) -> Locater:
-    groups = {key: {**SMALL.get(key, {}), **value} for key, value in changes.items() if isinstance(value, dict)}  # type: ignore[dict-item]
-    merged = {**SMALL, **changes, **groups}
+    merged = {**SMALL, **{key: {**SMALL.get(key, {}), **value} for key, value in changes.items()}}  # type: ignore[dict-item]
     return build(preset("tiny", merged), seed=0)
 
 
@@ -235,7 +233,8 @@ def test_a_network_that_recognises_is_exported(tmp_path: Path, video: npt.NDArra
     WordTable.of_vectors(("the", "dog", "left"), torch.randn(3, 12)).save(tmp_path / "words.safetensors")
     text = {"kind": "vectors", "max_words": 5, "embedding_width": 8, "table": str(tmp_path / "words.safetensors")}
     visual = {"kind": "efficientnet_lite", "deep": True, "recognises": True}
-    model = build(preset("tiny", {**SMALL, "text": text, "visual": visual}), seed=0)
+    shape = {"image_size": 64, "keep_aspect": True}
+    model = build(preset("tiny", {**SMALL, **shape, "text": text, "visual": visual}), seed=0)
     assert model.recognition is not None
     with torch.no_grad():
         for parameter in model.recognition.parameters():

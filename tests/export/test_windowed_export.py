@@ -6,6 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
+from einops import rearrange
 
 from locater.export import onnx_files as exporting
 from locater.export.graphs import VisualGraph
@@ -23,7 +24,8 @@ def test_a_window_as_a_graph_is_the_encoders_own(kind: str, tmp_path: Path) -> N
     frames = torch.rand(16, 3, 64, 64)
     found = onnxruntime.InferenceSession(tmp_path / "visual.onnx").run(None, {"frames": frames.numpy()})
     features = model.visual(frames[None])
-    for ours, theirs in zip((features.patches, *features.early), found, strict=True):
+    patches = rearrange(features.patches, "b t (r c) d -> b t r c d", r=features.grid[0])
+    for ours, theirs in zip((patches, *features.early), found, strict=True):
         np.testing.assert_allclose(theirs, ours[0].numpy(), atol=1e-4)
 
 
