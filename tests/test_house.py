@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TREES = ("src", "tests", "tools", "experiments")
+TREES = ("src", "lite", "tests", "tools", "experiments")
 MOST_LINES_OF_A_FILE = 400
 MOST_LINES_OF_A_FUNCTION = 50
 MOST_MODULES_OF_A_FOLDER = 15
@@ -50,7 +50,8 @@ def test_folders_are_small() -> None:
 
 
 def test_every_folder_of_a_package_says_what_it_holds() -> None:
-    packages = {path.parent for path in modules("src", "tools", "experiments", "tests/support")} - {ROOT / "src"}
+    trees = ("src", "lite/src", "tools", "experiments", "tests/support")
+    packages = {path.parent for path in modules(*trees)} - {ROOT / "src", ROOT / "lite/src"}
     assert names(folder for folder in sorted(packages) if not (folder / "__init__.py").exists()) == []
     opened = [path for path in modules(*TREES) if path.name == "__init__.py"]
     assert names(path for path in opened if not ast.get_docstring(ast.parse(path.read_text("utf-8")))) == []

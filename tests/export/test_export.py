@@ -1,9 +1,7 @@
-"""Exported graphs, run by the loop that the documentation shows, give the Segmenter's masks."""
+"""Exported graphs, run by locater-lite, give the Segmenter's masks."""
 
-import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +29,9 @@ from locater.records import Tokens
 from locater.text.table import WordTable
 from locater.video.reader import open_source
 from locater.video.transforms import frame_times, frames_to_tensor, resize_soft
+from locater_lite import Lite
 
 SENTENCES = ["the dog on the left", "A big dog, unheard-of"]
-DOCUMENT = Path(__file__).parents[2] / "docs" / "export.md"
 SMALL = {  # fewer and smaller layers trace in seconds; every kind of part stays
     "image_size": 32,
     "width": 16,
@@ -55,9 +53,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "refined": {"decoder": {"upsampling": "fine"}, "refiner": {"enlarged": 1.5}},
     "no memory": {"memory": {"global_ratio": 0.0, "local_ratio": 0.0}, "fusion": {"kind": "concat"}},
 }
-Loop = Callable[..., Iterator[npt.NDArray[np.float32]]]
 
-pytestmark = pytest.mark.filterwarnings("ignore::locater.inference.segmenter.NotUnderstoodWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::locater.inference.segmenter.NotUnderstoodWarning"),
+    pytest.mark.filterwarnings("ignore:.*not understood:UserWarning"),
+]
 
 
 def small(changes: dict[str, Any]) -> Locater:
@@ -69,16 +69,6 @@ def small(changes: dict[str, Any]) -> Locater:
 def video() -> npt.NDArray[np.uint8]:
     """Five frames that differ from one another, not squares."""
     return np.random.default_rng(0).integers(0, 256, (5, 70, 90, 3), dtype=np.uint8)
-
-
-@pytest.fixture(scope="module")
-def shown_loop() -> Loop:
-    """`segment` of the documentation, which knows nothing of this package."""
-    (block,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(block, names)
-    found: Loop = names["segment"]
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +94,11 @@ def bert(width: int) -> HuggingFaceEncoder:
     return HuggingFaceEncoder(BertModel(sizes), tokenizer, width, max_words=6, max_tokens=9).eval()
 
 
-def assert_same_masks(
-    model: Locater, folder: Path, video: npt.NDArray[np.uint8], loop: Loop, sentences: list[str]
-) -> None:
+def assert_same_masks(model: Locater, folder: Path, video: npt.NDArray[np.uint8], sentences: list[str]) -> None:
     ours = list(Segmenter(model, "cpu").segment(video, sentences, soft=True, frames_per_second=10, anyway=True))
-    theirs = list(loop(folder, list(video), 10, sentences))
+    theirs = list(Lite(folder, best=True).segment(list(video), 10, sentences, anyway=True))
     assert len(ours) == len(theirs) == len(video)
-    for result, soft in zip(ours, theirs, strict=True):
+    for result, (soft, _, _) in zip(ours, theirs, strict=True):
         assert result.soft_masks is not None
         np.testing.assert_allclose(soft, result.soft_masks, atol=1e-3)
         is_clear = np.abs(soft - 0.5) > 1e-3
@@ -184,13 +172,11 @@ def test_the_graphs_one_after_another_are_the_network_with_a_presence_head(memor
 
 
 @pytest.mark.slow
-def test_the_command_writes_graphs_that_the_shown_loop_runs(
-    exported: Path, video: npt.NDArray[np.uint8], shown_loop: Loop
-) -> None:
+def test_the_command_writes_graphs_that_lite_runs(exported: Path, video: npt.NDArray[np.uint8]) -> None:
     names = {"text.onnx", "visual.onnx", "fuse.onnx", "write_global.onnx", "step.onnx", "first_cells.npz", "model.json"}
     assert {path.name for path in exported.iterdir()} == {*names, MARKER}
     for sentences in (SENTENCES, SENTENCES[:1]):
-        assert_same_masks(small({}), exported, video, shown_loop, sentences)
+        assert_same_masks(small({}), exported, video, sentences)
 
 
 @pytest.mark.slow
@@ -201,14 +187,12 @@ def test_the_files_tell_nothing_of_where_they_were_made(exported: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_kind_of_network_is_exported(
-    tmp_path: Path, video: npt.NDArray[np.uint8], shown_loop: Loop, variant: str
-) -> None:
+def test_every_kind_of_network_is_exported(tmp_path: Path, video: npt.NDArray[np.uint8], variant: str) -> None:
     model = small(VARIANTS[variant])
     report = exporting.export(model, tmp_path / "exported")
     assert report.largest_difference < 1e-4
     assert ("write_global.onnx" in report.file_bytes) == bool(model.config.global_cells)
-    assert_same_masks(model, tmp_path / "exported", video, shown_loop, SENTENCES)
+    assert_same_masks(model, tmp_path / "exported", video, SENTENCES)
 
 
 @pytest.mark.slow
@@ -244,18 +228,19 @@ def test_a_presence_head_is_exported(tmp_path: Path, video: npt.NDArray[np.uint8
 
 
 @pytest.mark.slow
-def test_a_network_that_recognises_is_exported(tmp_path: Path, video: npt.NDArray[np.uint8], shown_loop: Loop) -> None:
+def test_a_network_that_recognises_is_exported(tmp_path: Path, video: npt.NDArray[np.uint8]) -> None:
     torch.manual_seed(0)
     WordTable.of_vectors(("the", "dog", "left"), torch.randn(3, 12)).save(tmp_path / "words.safetensors")
     text = {"kind": "vectors", "max_words": 5, "embedding_width": 8, "table": str(tmp_path / "words.safetensors")}
     visual = {"kind": "efficientnet_lite", "deep": True, "recognises": True}
-    model = build(preset("tiny", {**SMALL, "text": text, "visual": visual}), seed=0)
+    shape = {"image_size": 64, "keep_aspect": True}
+    model = build(preset("tiny", {**SMALL, **shape, "text": text, "visual": visual}), seed=0)
     assert model.recognition is not None
     with torch.no_grad():
         for parameter in model.recognition.parameters():
             parameter.normal_()
     exporting.export(model, tmp_path / "exported")
-    assert_same_masks(model, tmp_path / "exported", video, shown_loop, ["the dog", "the dog left"])
+    assert_same_masks(model, tmp_path / "exported", video, ["the dog", "the dog left"])
 
 
 def test_a_hugging_face_text_encoder_is_exported(tmp_path: Path) -> None:
@@ -280,7 +265,7 @@ def test_files_that_differ_from_the_network_are_refused(
 ) -> None:
     other = small({"memory": {"write": "sum"}})  # same shapes, another network
 
-    def write_another(_: Locater, folder: Path) -> None:
+    def write_another(_: Locater, __: None, folder: Path) -> None:
         shutil.copytree(exported, folder, dirs_exist_ok=True)
 
     monkeypatch.setattr(exporting, "_write", write_another)

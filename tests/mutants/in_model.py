@@ -133,7 +133,7 @@ MODEL = (
     Mutant(
         name="mask-pooled-by-its-maximum",
         file="model/memory.py",
-        old="F.adaptive_avg_pool2d(soft_mask",
+        old="pooled(soft_mask",
         new="F.adaptive_max_pool2d(soft_mask",
         tests=("model/test_memory.py::test_mask_embedding_pools_a_fine_mask_to_the_patch_grid",),
         why="One sure pixel would mark a whole patch.",

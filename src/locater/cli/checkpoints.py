@@ -94,10 +94,11 @@ def export(
     """Write a checkpoint as files that run without PyTorch, checked against it."""
     from locater.export.onnx_files import export as write_files
     from locater.io.results_folder import check_results_folder
-    from locater.model.checkpoint import from_pretrained
+    from locater.model.checkpoint import find_checkpoint, from_pretrained, load_second_look
 
     check_results_folder(out, force=force)
-    report = write_files(from_pretrained(checkpoint), out, to, force=force)
+    folder = find_checkpoint(checkpoint)
+    report = write_files(from_pretrained(folder), out, to, force=force, second_look=load_second_look(folder))
     for name, size in report.file_bytes.items():
         say(f"{name:<18}{size / 1e6:8.2f} MB")
     say(f"Largest difference of a logit from PyTorch's: {report.largest_difference:.1e}")
@@ -105,4 +106,4 @@ def export(
         f"One sentence, one CPU thread, float32: PyTorch {report.torch_frames_per_second:.1f} frames/s, "
         f"onnxruntime {report.exported_frames_per_second:.1f} frames/s"
     )
-    say(f"Exported to {out}; docs/export.md shows how to run it.")
+    say(f"Exported to {out}; `locater-lite` runs it (docs/export.md).")

@@ -11,6 +11,8 @@ def upsample(maps: Tensor, size: tuple[int, int]) -> Tensor:
     Its backward pass is two matrix products too, where the library's adds up by atomics: slow on a GPU, and in an
     order that changes from run to run.
     """
+    if torch.compiler.is_exporting():  # of the products, a tracer would fix the sizes
+        return F.interpolate(maps[:, None], size=size, mode="bilinear", align_corners=False)[:, 0]
     return upsample_rows(maps, size[0]) @ _weights(maps, maps.shape[-1], size[1])
 
 

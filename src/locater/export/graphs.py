@@ -1,17 +1,21 @@
 """The network as pure functions of named tensors, one graph each: what a program without PyTorch has to run.
 
 A video's loop stays outside: it is a few lines in any language, and the step is the same whether frames come from a
-file or a camera. Nothing is computed here that the network does not compute itself.
+file or a camera. Nothing is computed here that the network does not compute itself. What belongs to patches travels as
+maps of rows and columns (r, c), so that every graph knows the frame's shape from what it is given.
 """
 
 from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from locater.compute.rows import expand_to_expressions
 from locater.model.fusion import CrossModalityEncoder
 from locater.model.locater import ClipFeatures, Locater
+from locater.model.visual.efficientnet import EfficientNetLite
 from locater.records import Tokens, VideoState, VisualFeatures, Words
 
+PATCHWISE = ("values", "positioned", "projected", "patch_attention")  # what `fuse` gives of every frame
 NO_STRINGS: tuple[str, ...] = ()  # a graph holds tensors alone
 
 
@@ -55,14 +59,25 @@ class VisualGraph(Graph):
 
     def __init__(self, model: Locater) -> None:
         super().__init__(model)
-        self.outputs = ("patches", *early_names(model), *(("patch_meanings",) if model.recognition else ()))
+        looked = ("seen", "taken_for") if is_looked_at_again(model) else ()
+        self.outputs = ("patches", *early_names(model), *(("patch_meanings",) if model.recognition else ()), *looked)
 
     def forward(self, frames: Tensor) -> tuple[Tensor, ...]:
-        """(T, P, D), (T, C, h, w) each, and (T, P, E), from (T, 3, S, S) in [0, 1]."""
-        features = self.model.visual(frames.unsqueeze(0))
+        """(T, r, c, D), (T, C, h, w) each, and (T, r, c, E), from (T, 3, S, S') in [0, 1].
+
+        Where crops can be looked at again, also what each frame as a whole shows, (T, C') and (T, E').
+        """
+        visual = self.model.visual
+        looked: tuple[Tensor, ...] = ()
+        if isinstance(visual, EfficientNetLite) and is_looked_at_again(self.model):
+            features, *found = visual.with_look(frames.unsqueeze(0))
+            looked = tuple(found)
+        else:
+            features = visual(frames.unsqueeze(0))
         early = features.early[: len(early_names(self.model))]
         meanings = () if self.model.recognition is None else (features.meanings,)
-        return tuple(maps.squeeze(0) for maps in (features.patches, *early, *meanings))
+        of_patches = [as_map(each, features.grid) for each in (features.patches, *meanings) if each is not None]
+        return *(maps.squeeze(0) for maps in (of_patches[0], *early, *of_patches[1:])), *looked
 
 
 class FuseGraph(Graph):
@@ -80,13 +95,14 @@ class FuseGraph(Graph):
         )
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """(B, T, P, D) each, and (B, T, P, W) of the words that patches look at.
+        """(B, T, r, c, D) each, and (B, T, r, c, W) of the words that patches look at.
 
-        From (T, P, D), (T, 2), (B, W, D), (B, W), and of meanings (T, P, E) and (B, W, E).
+        From (T, r, c, D), (T, 2), (B, W, D), (B, W), and of meanings (T, r, c, E) and (B, W, E).
         """
         patches, times, words, is_padding, *meanings = tensors
-        grid = self.model.config.grid, self.model.config.grid
-        visual = VisualFeatures(patches.unsqueeze(0), (), grid, *(each.unsqueeze(0) for each in meanings[:1]))
+        grid = patches.shape[1], patches.shape[2]
+        seen = (each.flatten(1, 2).unsqueeze(0) for each in (patches, *meanings[:1]))
+        visual = VisualFeatures(next(seen), (), grid, *seen)
         encoded = Words(words, is_padding, is_padding, NO_STRINGS, (), True, *meanings[1:])
         fused = self.model.fuse(visual, times.unsqueeze(0), encoded, with_word_attention=True)
         found = {
@@ -95,7 +111,7 @@ class FuseGraph(Graph):
             "projected": fused.projected,
             "patch_attention": fused.word_attention,
         }
-        return tuple(each for name in self.outputs if (each := found[name]) is not None)
+        return tuple(as_map(each, grid) for name in self.outputs if (each := found[name]) is not None)
 
 
 class WriteGlobalGraph(Graph):
@@ -106,8 +122,8 @@ class WriteGlobalGraph(Graph):
     outputs = ("global_cells_after",)
 
     def forward(self, positioned: Tensor, global_cells: Tensor) -> Tensor:
-        """(B, G, D) from (B, P, D) and (B, G, D)."""
-        return self.model.memory.write_global(positioned.unsqueeze(1), global_cells)
+        """(B, G, D) from (B, r, c, D) and (B, G, D)."""
+        return self.model.memory.write_global(positioned.flatten(1, 2).unsqueeze(1), global_cells)
 
 
 class StepGraph(Graph):
@@ -139,7 +155,9 @@ class StepGraph(Graph):
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """(B, h, w), (B, W) and (B, L, D) from one frame of `fuse`, its early maps (1, C, h, w), words and cells."""
         given = dict(zip(self.inputs, tensors, strict=True))
-        values, grid = given["values"], (self.model.config.grid, self.model.config.grid)
+        grid = given["values"].shape[1], given["values"].shape[2]
+        given |= {name: given[name].flatten(1, 2) for name in PATCHWISE if name in given}
+        values = given["values"]
         none = values[:, :0]
         frame = ClipFeatures(
             values=values.unsqueeze(1),
@@ -164,15 +182,30 @@ class StepGraph(Graph):
 
 
 class RefineGraph(Graph):
-    """One frame's masks along its edges, after `step`; it is there where the network has a refiner."""
+    """One frame's masks along its edges, after `step`; it is there where the network has a refiner.
+
+    Whoever runs it cuts the picture, of the whole frame or of what is around a mask, in the size that is seen.
+    """
 
     name = "refine"
-    inputs = ("frame", "logits")
+    inputs = ("picture", "logits")
     outputs = ("refined",)
 
-    def forward(self, frame: Tensor, logits: Tensor) -> Tensor:
-        """(B, h, w) from (1, 3, S, S) in [0, 1] and (B, h, w)."""
-        return self.model.refined(frame.unsqueeze(0), logits.unsqueeze(1)).squeeze(1)
+    def forward(self, picture: Tensor, logits: Tensor) -> Tensor:
+        """(B, h, w) from (1, 3, S, S') in [0, 1], sides multiples of 16, and (B, h, w)."""
+        refiner = self.model.refiner
+        assert refiner is not None
+        return refiner.redrawn(expand_to_expressions(refiner.features(picture), logits.shape[0]), logits)
+
+
+def as_map(patches: Tensor, grid: tuple[int, int]) -> Tensor:
+    """(B, T, P, D) as rows and columns, (B, T, r, c, D)."""
+    return patches.view(*patches.shape[:2], *grid, patches.shape[3])
+
+
+def is_looked_at_again(model: Locater) -> bool:
+    """Whether the encoder can tell what a whole picture shows, as a second look asks it."""
+    return isinstance(model.visual, EfficientNetLite) and model.visual.recogniser is not None
 
 
 def early_names(model: Locater) -> tuple[str, ...]:

@@ -16,21 +16,39 @@ import torch
 from torch import Tensor
 from torch.export import Dim
 
+from locater.config import WIDEST
 from locater.errors import LocaterError
-from locater.export.graphs import Graph, early_names, graphs_of
+from locater.export.graphs import PATCHWISE, Graph, early_names, graphs_of
 from locater.export.runtime import FIRST_CELLS, SETTINGS, ExportedModel
+from locater.export.same_convolution import SAME_CONVOLUTION, same_convolutions
+from locater.inference import judging
 from locater.inference.async_results import THRESHOLD
+from locater.inference.effort import DEFAULT_CELLS
 from locater.inference.segmenter import CHUNK_FRAMES
 from locater.io.results_folder import results_folder
 from locater.model.locater import Locater
+from locater.model.second_look import WELL_KNOWN, SecondLook
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
-from locater.records import Tokens, VisualFeatures, Words
-from locater.text.words import Vocabulary
+from locater.model.visual.refiner import PATCH
+from locater.records import Tokens
+from locater.text.words import ForgivingVocabulary, Vocabulary
 
 FORMATS = ("onnx",)
 OPSET = 20  # the first with a GELU of its own; onnxruntime 1.17 and later run it
 TOLERANCE = 1e-3  # of logits: a soft mask then moves by less than 0.0003
 TOKENIZER = "tokenizer"
+SECOND_LOOK = "second_look.npz"
+SECOND_LOOK_RULES = {
+    "side": judging.SIDE,
+    "every": judging.EVERY,
+    "longest_mean": judging.LONGEST_MEAN,
+    "least_pixels": judging.LEAST_PIXELS,
+    "well_known": WELL_KNOWN,
+    "doubted": judging.DOUBTED,
+    "doubted_if_strange": judging.DOUBTED_IF_STRANGE,
+    "carrier_doubted": judging.CARRIER_DOUBTED,
+}
+SHAPES = (9, 16), (4, 3)  # heights and widths of the frames that files are checked with, where they keep theirs
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 
 
@@ -44,7 +62,9 @@ class ExportReport:
     exported_frames_per_second: float
 
 
-def export(model: Locater, folder: Path, to: str = "onnx", *, force: bool = False) -> ExportReport:
+def export(
+    model: Locater, folder: Path, to: str = "onnx", *, force: bool = False, second_look: SecondLook | None = None
+) -> ExportReport:
     """What was measured; the files are in `folder`, whole, or nothing is if they and the network disagree.
 
     `force` replaces an earlier export.
@@ -58,7 +78,7 @@ def export(model: Locater, folder: Path, to: str = "onnx", *, force: bool = Fals
         raise LocaterError(f"Exporting needs {', '.join(missing)}; run: pip install 'locater[export]'.")
     model = model.cpu().float().eval()
     with results_folder(folder, "locater export", force=force) as partial, torch.no_grad(), _one_thread():
-        _write(model, partial)
+        _write(model, second_look, partial)
         exported = ExportedModel(partial)
         difference = largest_difference(model, exported)
         if not difference <= TOLERANCE:  # also when it is not a number
@@ -77,7 +97,7 @@ def export(model: Locater, folder: Path, to: str = "onnx", *, force: bool = Fals
 # ---- Writing ---------------------------------------------------------------------------------------------------------
 
 
-def _write(model: Locater, folder: Path) -> None:
+def _write(model: Locater, second_look: SecondLook | None, folder: Path) -> None:
     graphs = graphs_of(model)
     examples = _examples(model)
     for graph in graphs:
@@ -87,17 +107,25 @@ def _write(model: Locater, folder: Path) -> None:
     if model.presence is not None:
         present["evidence"] = model.presence.no_evidence(1)[0].numpy()
     np.savez(folder / FIRST_CELLS, allow_pickle=False, **present)
+    if second_look is not None:
+        np.savez(
+            folder / SECOND_LOOK, allow_pickle=False, **{k: v.numpy() for k, v in second_look.state_dict().items()}
+        )
     if isinstance(model.text, HuggingFaceEncoder):
         model.text.tokenizer.save_pretrained(folder / TOKENIZER)
     settings = {
-        "format": "locater-onnx-1",
+        "format": "locater-onnx-2",
         "opset": OPSET,
         "image_size": model.config.image_size,
-        "grid": model.config.grid,
+        "patch_size": model.visual.patch_size,
+        "widest": WIDEST if model.config.keep_aspect else 1.0,
+        "enlarged": None if model.refiner is None else model.refiner.enlarged,
+        "refined_cells": DEFAULT_CELLS,
         "interval": model.config.memory.interval,
         "window": model.visual.window,
         "chunk_frames": CHUNK_FRAMES,
         "threshold": THRESHOLD,
+        "second_look": None if second_look is None else SECOND_LOOK_RULES,
         "first_cells": FIRST_CELLS,
         "text": _text_settings(model),
         "graphs": {
@@ -115,7 +143,7 @@ def write_graph(graph: Graph, examples: dict[str, Tensor], path: Path) -> None:
     shapes: tuple[Any, ...] = tuple(_free_axes(graph, name) for name in graph.inputs)
     is_variadic = graph.name in ("fuse", "step")
     try:
-        with _quiet():
+        with _quiet(), same_convolutions():
             program = torch.export.export(
                 graph,
                 tuple(examples[name] for name in graph.inputs),
@@ -129,7 +157,7 @@ def write_graph(graph: Graph, examples: dict[str, Tensor], path: Path) -> None:
                 input_names=list(graph.inputs),
                 output_names=list(graph.outputs),
                 opset_version=OPSET,
-                custom_translation_table={torch.ops.aten.sort.stable: _stable_sort},
+                custom_translation_table={torch.ops.aten.sort.stable: _stable_sort, **SAME_CONVOLUTION},
                 verbose=False,
             )
     except RuntimeError as error:
@@ -151,12 +179,30 @@ def _stable_sort(self: Any, stable: bool = True, dim: int = -1, descending: bool
     return op.TopK(self, size, axis=dim, largest=int(descending))
 
 
-def _free_axes(graph: Graph, name: str) -> dict[int, Dim]:
-    if graph.name == "text" or name == "frame" or name.startswith("early_"):
+def _free_axes(graph: Graph, name: str) -> dict[int, Any]:
+    """The axes of an input that differ from call to call; rows and columns where frames keep their shape."""
+    if graph.name == "text":
         return {}  # one sentence a call: gathering along words fixes the number of sentences when traced
-    if name == "frames" and graph.model.visual.window > 1:
-        return {}  # a ragged window would be another graph; whoever runs it repeats the last frame
-    return {0: Dim("T") if name in ("frames", "patches", "patch_meanings", "times") else Dim("B")}
+    if graph.name == "refine":
+        if name == "logits":
+            return {0: Dim("B"), 1: Dim("height"), 2: Dim("width")}
+        return {2: PATCH * Dim("rows"), 3: PATCH * Dim("columns")}
+    model, rows, columns = graph.model, Dim("rows"), Dim("columns")
+    patch = model.visual.patch_size
+    sides: dict[int, Any] = {}
+    if name.startswith("early_"):
+        within = patch // model.visual.early_strides[int(name.removeprefix("early_"))]
+        sides = {2: within * rows, 3: within * columns}
+    elif name == "frames":
+        sides = {2: patch * rows, 3: patch * columns}
+    elif name in (*PATCHWISE, "patches", "patch_meanings"):
+        sides = {1: rows, 2: columns}
+    sides = sides if model.config.keep_aspect else {}
+    if name.startswith("early_"):
+        return sides  # of one frame, for all expressions
+    if name == "frames" and model.visual.window > 1:
+        return sides  # a ragged window would be another graph; whoever runs it repeats the last frame
+    return {0: Dim("T") if name in ("frames", "patches", "patch_meanings", "times") else Dim("B"), **sides}
 
 
 def _examples(model: Locater) -> dict[str, Tensor]:
@@ -165,33 +211,30 @@ def _examples(model: Locater) -> dict[str, Tensor]:
     frames = 3 if window == 1 else window
     tokens = _tokens(model, 1)
     words = model.text(tokens)
-    pixels = torch.rand(frames, 3, config.image_size, config.image_size)
+    pixels = torch.rand(frames, 3, *config.input_size(*SHAPES[0]))
     visual = model.visual(pixels.unsqueeze(0))
     cells = dict(zip(("global_cells", "local_cells"), model.memory.initial_state(batch), strict=True))
+    of_patches = {"patches": visual.patches[0]} | (
+        {} if visual.meanings is None else {"patch_meanings": visual.meanings[0]}
+    )
     return {
         "numbers": tokens.numbers,
         "word_of_token": tokens.word_of_token,
         "frames": pixels,
-        "patches": visual.patches[0],
+        **{name: maps.unflatten(1, visual.grid) for name, maps in of_patches.items()},
         "times": torch.rand(frames, 2),
         "words": words.features.repeat(batch, 1, 1),
         "is_padding": words.is_padding.repeat(batch, 1),
-        **_examples_of_meanings(words, visual, batch),
+        **({} if words.meanings is None else {"word_meanings": words.meanings.repeat(batch, 1, 1)}),
         # A tensor of its own each: one given twice is traced as one input.
-        **{name: torch.randn(batch, config.patches, config.width) for name in ("values", "positioned", "projected")},
-        "patch_attention": torch.rand(batch, config.patches, words.features.shape[1]),
+        **{name: torch.randn(batch, *visual.grid, config.width) for name in ("values", "positioned", "projected")},
+        "patch_attention": torch.rand(batch, *visual.grid, words.features.shape[1]),
         **{name: value.clone() for name, value in cells.items()},
         "evidence": torch.rand(batch, config.width + 1),
         **{f"early_{place}": maps[0, :1] for place, maps in enumerate(visual.early)},
-        "frame": pixels[:1],
+        "picture": torch.rand(1, 3, 16 * PATCH, 20 * PATCH),  # more cells than a window of the refiner holds
         "logits": torch.randn(batch, *(visual.early[0].shape[-2:] if early_names(model) else visual.grid)),
     }
-
-
-def _examples_of_meanings(words: Words, visual: VisualFeatures, batch: int) -> dict[str, Tensor]:
-    if words.meanings is None or visual.meanings is None:
-        return {}
-    return {"word_meanings": words.meanings.repeat(batch, 1, 1), "patch_meanings": visual.meanings[0]}
 
 
 def _text_settings(model: Locater) -> dict[str, Any]:
@@ -200,7 +243,9 @@ def _text_settings(model: Locater) -> dict[str, Any]:
     if isinstance(text, HuggingFaceEncoder):
         return {**shared, "max_tokens": text.max_tokens, "tokenizer": TOKENIZER}
     numbers = {"padding": Vocabulary.PADDING, "unknown": Vocabulary.UNKNOWN, "first": Vocabulary.UNKNOWN + 1}
-    return {**shared, **numbers, "vocabulary": text.vocabulary.words if isinstance(text, LSTMEncoder) else ()}
+    words = text.vocabulary if isinstance(text, LSTMEncoder) else Vocabulary(())
+    listed = words.listed if isinstance(words, ForgivingVocabulary) else None  # the others are those of training
+    return {**shared, **numbers, "listed": listed, "vocabulary": words.words}
 
 
 # ---- Checking and timing ---------------------------------------------------------------------------------------------
@@ -208,7 +253,7 @@ def _text_settings(model: Locater) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Case:
-    frames: Tensor  # (T, 3, S, S)
+    frames: Tensor  # (T, 3, S, S')
     times: Tensor  # (T, 2)
     tokens: Tokens
     chunk: int
@@ -219,8 +264,8 @@ def largest_difference(model: Locater, exported: ExportedModel) -> float:
     """The largest difference of any logit, over frames in uneven chunks and over two sentences, then one."""
     further = model.visual.window - 1  # so that there is a whole window and a ragged one
     cases = (
-        _case(model, 5 + further, sentences=2, chunk=3, interval=2),
-        _case(model, 2, sentences=1, chunk=1, interval=2),
+        _case(model, 5 + further, sentences=2, chunk=3, interval=2, shape=SHAPES[0]),
+        _case(model, 2, sentences=1, chunk=1, interval=2, shape=SHAPES[1]),
     )
     differences = [
         float(np.abs(ours.numpy() - theirs).max())
@@ -230,11 +275,13 @@ def largest_difference(model: Locater, exported: ExportedModel) -> float:
     return float(np.max(differences))  # unlike max(), it passes on what is not a number
 
 
-def _case(model: Locater, frames: int, sentences: int, chunk: int, interval: int) -> _Case:
-    size, window = model.config.image_size, model.visual.window
+def _case(
+    model: Locater, frames: int, sentences: int, chunk: int, interval: int, shape: tuple[int, int] = SHAPES[0]
+) -> _Case:
+    size, window = model.config.input_size(*shape), model.visual.window
     generator = torch.Generator().manual_seed(0)
     return _Case(
-        frames=torch.rand(frames, 3, size, size, generator=generator),
+        frames=torch.rand(frames, 3, *size, generator=generator),
         times=torch.stack([torch.arange(frames) / 10, torch.arange(frames) / frames], dim=-1),
         tokens=_tokens(model, sentences),
         chunk=-(-chunk // window) * window,
@@ -273,10 +320,10 @@ def _exported_logits(exported: ExportedModel, case: _Case) -> Iterator[Any]:
 
 
 def _frames_per_second(model: Locater, logits: Callable[[_Case], Iterator[Any]]) -> float:
-    """The best of five runs over one chunk, both passes, one sentence, after one that warms up."""
+    """The best of three runs over one chunk, both passes, one sentence, after one that warms up."""
     case = _case(model, CHUNK_FRAMES, sentences=1, chunk=CHUNK_FRAMES, interval=model.config.memory.interval)
     seconds = []
-    for _ in range(6):
+    for _ in range(4):
         started = time.perf_counter()
         count = sum(1 for _ in logits(case))
         seconds.append(time.perf_counter() - started)

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from locater.errors import LocaterError
 
 Array = npt.NDArray[Any]
 SETTINGS, FIRST_CELLS = "model.json", "first_cells.npz"
 FUSED = ("values", "positioned", "projected", "patch_attention")  # what `fuse` gives of every frame
+PATCH = 16  # pixels of a cell that a refiner sees
 
 
 class ExportedModel:
@@ -54,7 +56,7 @@ class ExportedModel:
         return {name: np.repeat(cells[None], batch, axis=0) for name, cells in self.first_cells.items()}
 
     def encode(self, frames: Array, times: Array, words: Mapping[str, Array]) -> dict[str, Array]:
-        """A chunk (T, 3, S, S) fused with the words: frame t of it is `frame_of(chunk, t)`."""
+        """A chunk (T, 3, S, S') fused with the words: frame t of it is `frame_of(chunk, t)`."""
         seen = self._see(frames)
         return {"frames": frames, **seen, **self.run("fuse", {**seen, **words, "times": times})}
 
@@ -80,9 +82,16 @@ class ExportedModel:
         """One frame's `logits` (B, h, w) and `word_attention` (B, W), and the state after it."""
         found = self.run("step", {**frame, **words, **state})
         if "refine" in self._sessions:
-            found["logits"] = self.run("refine", {**frame, **found})["refined"]
+            picture = self._enlarged(frame["frame"])
+            found["logits"] = self.run("refine", {"picture": picture, **found})["refined"]
         after = {name: found.pop(f"{name}_after") for name in ("local_cells", "evidence") if f"{name}_after" in found}
         return found, {**state, **after}
+
+    def _enlarged(self, frame: Array) -> Array:
+        """The frame (1, 3, S, S') as large as the refiner sees it."""
+        height, width = (max(1, round(side * self.settings["enlarged"] / PATCH)) * PATCH for side in frame.shape[-2:])
+        planes = [Image.fromarray(plane).resize((width, height), Image.Resampling.BILINEAR) for plane in frame[0]]
+        return np.stack([np.asarray(plane) for plane in planes])[None]
 
     def logits(
         self, frames: Array, times: Array, words: Mapping[str, Array], chunk: int, sampled: Sequence[int]

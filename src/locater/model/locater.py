@@ -8,6 +8,7 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.compute.pooling import pooled
 from locater.compute.rows import expand_to_expressions
 from locater.config import ModelConfig
 from locater.model.decoder import Question, ReferringDecoder
@@ -255,7 +256,7 @@ class Locater(nn.Module):
         # As a share of the surest pixel, so that of an empty mask what comes nearest to being marked is looked at.
         soft = F.logsigmoid(logits)
         soft = (soft - soft.amax((-2, -1), keepdim=True)).exp()
-        weights = F.adaptive_avg_pool2d(soft, clip.grid).flatten(2)  # (B, T, P)
+        weights = pooled(soft, clip.grid).flatten(2)  # (B, T, P)
         looks = torch.einsum("btp,btpw->btw", weights, clip.word_attention.float())
         return looks / looks.sum(-1, keepdim=True)
 

@@ -20,6 +20,7 @@ from einops import rearrange, repeat
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from locater.compute.pooling import pooled
 from locater.model.kernels.fused_write import can_fuse, fused_write
 from locater.model.place import PlaceEmbedding
 from locater.model.transformer import attend
@@ -135,8 +136,8 @@ class MaskEmbedding(nn.Module):
 
     def forward(self, soft_mask: Tensor, grid: tuple[int, int], weight: Tensor, bias: Tensor) -> Tensor:
         """(B, P, K) from a soft mask (B, h, w) of any resolution, pooled to the grid first; the last layer is given."""
-        pooled = F.adaptive_avg_pool2d(soft_mask.unsqueeze(1), grid)
-        hidden = self.layers[1](self.layers[0](pooled))
+        in_cells = pooled(soft_mask.unsqueeze(1), grid)
+        hidden = self.layers[1](self.layers[0](in_cells))
         return rearrange(F.conv2d(hidden, weight, bias, padding=1), "b k r c -> b (r c) k")
 
 

@@ -66,7 +66,8 @@ class ForgivingVocabulary(Vocabulary):
 
     def __init__(self, listed: Sequence[str], trained: Sequence[str]) -> None:
         super().__init__((*listed, *trained))
-        self._first_trained = len(listed) + 2
+        self.listed = len(listed)
+        self._first_trained = self.listed + 2
 
     def read(self, word: str) -> list[int]:
         """As listed, a base form, the parts around its hyphens, the two words it is written from; else as guessed."""

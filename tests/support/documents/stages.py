@@ -188,7 +188,6 @@ STAGES: dict[str, Callable[[Path], None]] = {
     "ensemble.md": ensembles,
     "evaluation.md": evaluation,
     "explain.md": explaining,
-    "export.md": clip_and_networks,
     "finetune.md": finetuning,
     "outputs.md": clip_and_networks,
     "reproduction.md": clip_and_networks,

@@ -160,8 +160,7 @@ def _ways(
     if request.is_quick:  # exporting and compiling take a minute
         return ways
     clip = video.seen_by(Chunks(model, is_replayed=False))
-    if clip.frames.shape[-1] == clip.frames.shape[-2]:  # exported graphs see squares
-        ways.append(("float32, onnxruntime", lambda: exported_run(model, clip, folder), None))
+    ways.append(("float32, onnxruntime", lambda: exported_run(model, clip, folder), None))
     if request.is_compiled:
         ways.append(("float32, compiled", compiled, None))
     return ways

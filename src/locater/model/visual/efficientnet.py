@@ -176,15 +176,33 @@ class EfficientNetLite(VisualEncoder):
 
     def forward(self, frames: Tensor) -> VisualFeatures:
         """Features of `frames` (B, T, 3, S, S'), each frame on its own."""
-        batch = frames.shape[0]
-        grid = self.grid(frames)
+        return self._features(frames, self._maps(frames))
+
+    def look(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
+        """What whole pictures (N, 3, S, S) show: the classifier's features (N, C), its answers as meanings (N, E)."""
+        assert self.recogniser is not None
+        return self.recogniser.look(self._maps(pictures.unsqueeze(1))[-1])
+
+    def with_look(self, frames: Tensor) -> tuple[VisualFeatures, Tensor, Tensor]:
+        """Both, of frames (1, T, 3, S, S') that are seen once."""
+        assert self.recogniser is not None
+        maps = self._maps(frames)
+        return self._features(frames, maps), *self.recogniser.look(maps[-1])
+
+    def _maps(self, frames: Tensor) -> list[Tensor]:
+        """Every stage's (B T, C, h, w)."""
         pixels = rearrange(self.normalise(frames), "b t c h w -> (b t) c h w")
         features = self.stem(pixels.contiguous(memory_format=_fast_format(pixels)))  # all that follows keeps it
         maps: list[Tensor] = []
         for stage in self.stages:
             features = stage(features)
             maps.append(features)
-        fine = maps[SHALLOW_STAGES - 1]
+        return maps
+
+    def _features(self, frames: Tensor, maps: list[Tensor]) -> VisualFeatures:
+        batch = frames.shape[0]
+        grid = self.grid(frames)
+        features, fine = maps[-1], maps[SHALLOW_STAGES - 1]
         if self.is_deep:
             patches = self.projection(fine, features)
         else:
@@ -195,15 +213,6 @@ class EfficientNetLite(VisualEncoder):
             grid=grid,
             meanings=None if self.recogniser is None else self._meanings(features, frames, grid),
         )
-
-    def look(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
-        """What whole pictures (N, 3, S, S) show: the classifier's features (N, C), its answers as meanings (N, E)."""
-        assert self.recogniser is not None
-        pixels = self.normalise(pictures.unsqueeze(1)).squeeze(1)
-        features = self.stem(pixels.contiguous(memory_format=_fast_format(pixels)))
-        for stage in self.stages:
-            features = stage(features)
-        return self.recogniser.look(features)
 
     def _meanings(self, deep: Tensor, frames: Tensor, grid: tuple[int, int]) -> Tensor:
         assert self.recogniser is not None

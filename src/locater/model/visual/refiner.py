@@ -74,7 +74,7 @@ class Refiner(nn.Module):
         """Features (N, D, r, c) of frames (N, 3, S, S')."""
         rows, columns = self._cells(frames)
         large = F.interpolate(frames, size=(PATCH * rows, PATCH * columns), mode="bilinear", align_corners=False)
-        return self._features(large)
+        return self.features(large)
 
     def redrawn(self, image: Tensor, logits: Tensor) -> Tensor:
         """`logits` (N, h, w), each redrawn in its image (N, D, r, c)."""
@@ -101,7 +101,7 @@ class Refiner(nn.Module):
         size = PATCH * crop.rows, PATCH * crop.columns
         image = F.interpolate(part, size=size, mode="bilinear", align_corners=False, antialias=True).to(frame.dtype)
         redrawn = first.clone()
-        crop.of(redrawn).copy_(self.redrawn(self._features(image), crop.of(first)[None])[0])
+        crop.of(redrawn).copy_(self.redrawn(self.features(image), crop.of(first)[None])[0])
         return redrawn
 
     def _cells(self, frames: Tensor) -> tuple[int, int]:
@@ -109,7 +109,8 @@ class Refiner(nn.Module):
         rows, columns = (max(1, round(side * self.enlarged / PATCH)) for side in frames.shape[-2:])
         return rows, columns
 
-    def _features(self, pictures: Tensor) -> Tensor:
+    def features(self, pictures: Tensor) -> Tensor:
+        """Features (N, D, r, c) of pictures (N, 3, 16 r, 16 c) in [0, 1]."""
         features: Tensor = self.neck(self.trunk(self.pixel_norm(pictures))[-1])
         return features
 

@@ -101,8 +101,9 @@ class WindowAttention(nn.Module):
         """`features` (N, h, w, C), each cell having looked at its window."""
         height, width = features.shape[1:3]
         # Zeros before the norm: they are looked at too, as in the network that the weights come from.
-        padded = F.pad(features, (0, 0, 0, -width % self.window, 0, -height % self.window))
-        rows, columns = padded.shape[1] // self.window, padded.shape[2] // self.window
+        # Rounded up without a negative number, which ONNX would round towards zero.
+        rows, columns = ((side + self.window - 1) // self.window for side in (height, width))
+        padded = self._padded(features, rows * self.window, columns * self.window)
         cells = rearrange(padded, "n (r h) (c w) d -> (n r c) (h w) d", r=rows, c=columns)
         # A head's query, key and value lie side by side.
         qkv = rearrange(
@@ -116,6 +117,12 @@ class WindowAttention(nn.Module):
         result = self.out(rearrange(mixed, "b heads p d -> b p (heads d)"))
         whole: Tensor = rearrange(result, "(n r c) (h w) d -> n (r h) (c w) d", r=rows, c=columns, h=self.window)
         return whole[:, :height, :width]
+
+    def _padded(self, features: Tensor, rows: int, columns: int) -> Tensor:
+        if torch.compiler.is_exporting():  # how much is added would be fixed
+            more = self.window - 1
+            return F.pad(features, (0, 0, 0, more, 0, more))[:, :rows, :columns]
+        return F.pad(features, (0, 0, 0, columns - features.shape[2], 0, rows - features.shape[1]))
 
 
 class WindowBlock(nn.Module):

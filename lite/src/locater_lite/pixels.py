@@ -1,0 +1,85 @@
+"""Pictures and masks in other sizes, as PyTorch computes them."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+Array = npt.NDArray[Any]
+PATCH = 16  # pixels of a cell that a refiner sees
+SUREST = 8.0  # a logit beyond it says no more
+MARGIN, LEAST_MARGIN, LEAST_CELLS = 0.15, 2, 6  # around a box: of its longer side, pixels of the mask; of a crop's side
+
+
+def shrunk(planes: Array, height: int, width: int) -> Array:
+    """Planes (C, H, W) at another size, float32, each new pixel the mean of those that it stands for."""
+    images = (Image.fromarray(np.ascontiguousarray(plane, dtype=np.float32)) for plane in planes)
+    return np.stack([np.asarray(image.resize((width, height), Image.Resampling.BILINEAR)) for image in images])
+
+
+def enlarged(maps: Array, height: int, width: int) -> Array:
+    """Maps (N, h, w) at another size, bilinear between pixels' centres."""
+    for axis, size in ((1, height), (2, width)):
+        places = ((np.arange(size) + 0.5) * (maps.shape[axis] / size) - 0.5).clip(0)
+        low = np.minimum(places.astype(int), maps.shape[axis] - 1)
+        weight = (places - low).astype(np.float32).reshape((-1, 1) if axis == 1 else (-1,))
+        high = np.minimum(low + 1, maps.shape[axis] - 1)
+        maps = maps.take(low, axis) * (1 - weight) + maps.take(high, axis) * weight
+    return maps
+
+
+def input_size(pixels: Array, settings: dict[str, Any]) -> tuple[int, int]:
+    """Rows and columns of pixels in which the network sees a frame (H, W, 3)."""
+    height, width, _ = pixels.shape
+    patch, widest = settings["patch_size"], settings["widest"]
+    stretch = math.sqrt(min(max(width / height, 1 / widest), widest))
+    sides = settings["image_size"] / stretch, settings["image_size"] * stretch
+    rows, columns = (max(1, round(side / patch)) * patch for side in sides)
+    return rows, columns
+
+
+def cells_of(frame: Array, times: float) -> tuple[int, int]:
+    """Rows and columns of cells in which a refiner sees a frame (3, S, S'), so many times as large as it is."""
+    rows, columns = (max(1, round(side * times / PATCH)) for side in frame.shape[1:])
+    return rows, columns
+
+
+def redrawn_in_crop(
+    refine: Callable[[Array, Array], Array], frame: Array, logits: Array, times: float, most_cells: int
+) -> Array:
+    """`logits` (h, w) redrawn in a crop of their frame (3, S, S') around the mask; beyond it as they are.
+
+    `refine` redraws masks (1, h', w') in a picture (1, 3, S, S').
+    """
+    first = logits.clip(-SUREST, SUREST)
+    if not (first > 0).any():
+        return first
+    (height, width), whole = first.shape, cells_of(frame, times)
+    box = _box_around(first > 0)
+    margin = max(LEAST_MARGIN, MARGIN * max(box[2] - box[0], box[3] - box[1]))
+    left, top = (max(0, math.floor(edge - margin)) for edge in box[:2])
+    right, bottom = (min(most, math.ceil(edge + margin)) for edge, most in zip(box[2:], (width, height), strict=True))
+    across, down = (right - left) * whole[1] / width, (bottom - top) * whole[0] / height  # cells, as in the frame
+    less = min(1.0, math.sqrt(most_cells / (down * across)))
+    rows, columns = (max(LEAST_CELLS, 2 * round(less * side / 2)) for side in (down, across))
+    y, x = frame.shape[1] / height, frame.shape[2] / width
+    part = frame[:, round(top * y) : round(bottom * y), round(left * x) : round(right * x)]
+    picture = shrunk(part, PATCH * rows, PATCH * columns)[None]
+    after = first.copy()
+    after[top:bottom, left:right] = refine(picture, first[None, top:bottom, left:right])[0]
+    return after
+
+
+def _box_around(mask: Array) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of a mask that is not empty, but for specks where there is more than specks."""
+    padded = np.pad(mask.astype(np.float32), 2)
+    core = np.lib.stride_tricks.sliding_window_view(padded, (5, 5)).mean((-2, -1)) > 0.5
+    kept = core if core.any() else mask
+    rows, columns = np.flatnonzero(kept.any(1)), np.flatnonzero(kept.any(0))
+    edges = np.array([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1], np.float32)
+    longer = np.float32(max(mask.shape))
+    left, top, right, bottom = (edges / longer * longer).tolist()  # rounded as the network's own box is
+    return left, top, right, bottom

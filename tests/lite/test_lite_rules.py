@@ -1,0 +1,78 @@
+"""What locater-lite has from Locater, word for word, and what it may not import."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import locater
+import locater_lite
+from locater.model.checkpoint import find_checkpoint, from_pretrained
+from locater.model.text import LSTMEncoder
+from locater.text import colour_names, words
+from locater.text.roles import lexicon
+from locater_lite.errors import LocaterError
+from locater_lite.sentences import Reader
+from locater_lite.text import colour_names as their_colours
+from locater_lite.text import lexicon as their_lexicon
+
+OURS, LITE = Path(locater.__file__).parent, Path(locater_lite.__file__).parent
+COPIES = {f"text/{name}.py": f"text/{name}.py" for name in ("words", "base_forms", "head_noun", "unknown_nouns")}
+COPIES["square_crop.py"] = "video/square_crop.py"
+SENTENCES = [
+    "the dog on the left",
+    "two puppies' snowmobile, red-haired women riding elephants",
+    "the brwon dog of a paraglider",
+    "a xyzzyx of the qwrtzp plugh",
+    "der Hund",
+    " ".join(["the very long sentence"] * 9),
+]
+
+
+def body(path: Path) -> list[str]:
+    """A module's lines without its imports from either package."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith(("from locater.", "from locater_lite."))]
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_copied_rules_are_the_originals(copy: str) -> None:
+    assert body(LITE / copy) == body(OURS / COPIES[copy])
+
+
+def test_lists_of_words_are_the_originals() -> None:
+    assert their_colours.COLOUR_WORDS == colour_names.COLOUR_WORDS
+    assert their_colours.SAME_COLOURS == colour_names.SAME_COLOURS
+    assert their_lexicon.FUNCTION_WORDS == lexicon.FUNCTION_WORDS
+
+
+def test_sentences_are_read_as_the_network_reads_them() -> None:
+    text = from_pretrained(find_checkpoint("default")).text
+    assert isinstance(text, LSTMEncoder) and isinstance(text.vocabulary, words.ForgivingVocabulary)
+    settings = {"max_words": text.max_words, "vocabulary": text.vocabulary.words, "listed": text.vocabulary.listed}
+    reader = Reader(settings)
+    tokens = [text.tokenize([sentence]) for sentence in SENTENCES]
+    assert any(each.not_understood for each in tokens) and any("read as" in str(each.notices) for each in tokens)
+    for sentence, ours in zip(SENTENCES, tokens, strict=True):
+        theirs = reader.read(sentence)
+        assert theirs.numbers.tolist() == ours.numbers.tolist()
+        assert theirs.word_of_token.tolist() == ours.word_of_token.tolist()
+        assert sorted(theirs.notices) == sorted(ours.notices) and theirs.not_understood == ours.not_understood
+
+
+def test_a_network_with_a_tokenizer_of_its_own_is_refused() -> None:
+    with pytest.raises(LocaterError, match="tokenizer of its own"):
+        Reader({"max_words": 5, "tokenizer": "tokenizer"})
+
+
+def test_neither_package_imports_the_other() -> None:
+    assert {"locater", "torch", "transformers"}.isdisjoint(imported_by(LITE))
+    ours = [path for path in OURS.rglob("*.py") if "locater_lite" in path.read_text("utf-8")]
+    assert ours == []
+
+
+def imported_by(folder: Path) -> set[str]:
+    trees = [ast.walk(ast.parse(path.read_text("utf-8"))) for path in folder.rglob("*.py")]
+    nodes = [node for tree in trees for node in tree]
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return {name.split(".")[0] for name in plain | {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom)}}
