@@ -147,7 +147,9 @@ def _cropped(scene: Scene, masks: Tensor, placed: Tensor) -> Tensor:
     steps = torch.linspace(-MARGIN, MARGIN, CROP, device=masks.device)
     across = middle[..., :1] + reach[..., :1] * steps  # (B, N, T, CROP)
     down = middle[..., 1:] + reach[..., 1:] * steps
-    places = torch.stack(torch.broadcast_tensors(across[..., None, :], down[..., :, None]), dim=-1)
+    places = torch.stack(
+        [repeat(across, "b n t c -> b n t r c", r=CROP), repeat(down, "b n t r -> b n t r c", c=CROP)], dim=-1
+    )
     of_frames = rearrange(places, "b n t r c two -> (b t) (n r) c two")
     pixels = F.grid_sample(rearrange(scene.frames.float(), "b t k h w -> (b t) k h w"), of_frames, align_corners=False)
     pixels = rearrange(pixels, "(b t) k (n r) c -> (b n t) k r c", b=len(masks), n=count)
