@@ -55,7 +55,7 @@ def main() -> None:
 
 def _answered(segmenter: locater.Segmenter, sample: Sample, meant: Sequence[Mapping[int, Mask]]) -> dict[str, Any]:
     info = sample.info
-    results = list(segmenter.segment(sample.frames, info.expression, soft=True, mode="file"))
+    results = list(segmenter.segment(sample.frames, info.expression, soft=True, mode="file", anyway=True))
     again = AskingAgain()
     for result in results:
         again.take(result)

@@ -10,9 +10,9 @@ LOW = 0.4  # scores below it are told: such a mask is right in less than half of
 
 
 def ambiguous(sentence: str) -> str:
-    """What to say of a sentence that fits a second thing too."""
+    """What to say of a sentence that seems to fit a second thing too."""
     name = textwrap.shorten(sentence, _LONGEST, placeholder="...")
-    return f'"{name}" fits more than one thing, and the masks show one of them; say which is meant, as by its place.'
+    return f'"{name}" may fit more than one thing: without what was found, something else is; say which is meant.'
 
 
 class Findings:
