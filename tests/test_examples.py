@@ -91,6 +91,7 @@ QUICKER: dict[str, Sequence[str]] = {
         f"--set=training.{each}" for each in ("steps=1", "batch_size=1", "clip_frames=2", "validation_videos=0")
     ),
     "python -m experiments.words.word_attention": ("--limit", "2"),
+    "python -m experiments.ambiguity": ("--count", "1", "--ordinary", "1"),
 }
 # What stands for something else in an example, and what this machine takes for it.
 MEANT = {

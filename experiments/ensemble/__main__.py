@@ -8,6 +8,7 @@ not trained again.
 
 import argparse
 import json
+import statistics
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -68,18 +69,23 @@ def main() -> None:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--parts", default=",".join(PARTS), help="of each seed; each needs those before it")
     parser.add_argument("--steps", type=int, default=400, help="of each member")
-    parser.add_argument("--grounding-steps", type=int, default=500)
+    parser.add_argument("--grounding-steps", type=int, default=1200)
     parser.add_argument("--videos", type=int, default=24, help="of each split")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     some, everything = make_packs(asked.out)
+    of_parts: dict[str, list[object]] = {}
     for seed in (int(each) for each in asked.seeds.split(",")):
         run = Run(asked.out, seed, some, everything, asked.steps, asked.grounding_steps, asked.videos)
         for part in asked.parts.split(","):
             started_at = time.process_time()
             found = run.part(part)
+            of_parts.setdefault(part, []).append(found)
             print(f"seed {seed}, {part}, {time.process_time() - started_at:.0f} CPU s: {json.dumps(found)}", flush=True)
+    for part, seeds in of_parts.items():
+        for line in _over_seeds(seeds):
+            print(f"{part}: {line}")
 
 
 @dataclass(frozen=True)
@@ -193,6 +199,17 @@ def _by_kind(values: Sequence[float], samples: Sequence[Sample]) -> dict[str, fl
     pairs = list(zip(values, samples, strict=True))
     kinds = {kind: [value for value, sample in pairs if sample.info.kind == kind] for kind in KINDS}
     return {"all": _mean(values), **{kind: _mean(each) for kind, each in kinds.items()}}
+
+
+def _over_seeds(seeds: Sequence[object]) -> list[str]:
+    """Mean and standard deviation of every number that all seeds of a part have."""
+    if isinstance(seeds[0], Mapping):
+        of_names = {name: [each[name] for each in seeds if isinstance(each, Mapping)] for name in seeds[0]}
+        return [f"{name} {line}".strip() for name, values in of_names.items() for line in _over_seeds(values)]
+    numbers = [float(each) for each in seeds if isinstance(each, int | float)]
+    if not numbers:
+        return []
+    return [f"{statistics.mean(numbers):.3f} ± {statistics.stdev(numbers) if len(numbers) > 1 else 0:.3f}"]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -15,6 +15,7 @@ from locater.inference.segmenter import Segmenter
 from locater.io.results_folder import MARKER
 from locater.model.checkpoint import from_pretrained, save_pretrained
 from locater.video.overlay import DAVIS_PALETTE
+from locater.worlds.failures.shapes import ShapesFailures
 from tests.support.command_line.clips import ALL_FORMATS, DOG, FRAMES, HEIGHT, OTHER, WIDTH
 from tests.support.command_line.running import Run, refused, run_process
 
@@ -162,3 +163,19 @@ def test_sentences_that_overlap_are_told_once(run: Run, checkpoint: Path, video:
     assert [folder.name for folder in folders] == ["1_the_dog_on_the_left", "2_the_dog_on_the_left"]
     for one, other in zip(*(sorted(folder.iterdir()) for folder in folders), strict=True):
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_asking_again_tells_that_a_sentence_fits_two(run: Run, tmp_path: Path) -> None:
+    """The shipped network, on a scene with two red triangles; without the option not a word is said."""
+    world = ShapesFailures("test", 2)
+    info = next(each for each in world.samples() if each.expression == "a red triangle")
+    clip = tmp_path / "clip"
+    clip.mkdir()
+    for frame in world.load(info).frames.frames():
+        Image.fromarray(frame.pixels).save(clip / f"{frame.index:03d}.png")
+    plain = ("segment", clip, info.expression, "--checkpoint", "shapes", "--format", "rle")
+    assert "more than one" not in run(*plain, "--out", tmp_path / "once").out
+    asked = run(*plain, "--out", tmp_path / "again", "--ask-again")
+    assert asked.code == 0
+    assert '"a red triangle" may fit more than one thing' in asked.out
+    assert (tmp_path / "once/masks.json").read_text() == (tmp_path / "again/masks.json").read_text()

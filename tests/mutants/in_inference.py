@@ -11,6 +11,16 @@ EXPORTED_PRESENCE = "export/test_export.py::test_the_graphs_one_after_another_ar
 
 INFERENCE = (
     Mutant(
+        name="asked-again-of-the-same-video",
+        file="inference/telling/asking_again.py",
+        old="Frame(index, frame.timestamp, painted_over(frame.pixels, hole))",
+        new="Frame(index, frame.timestamp, frame.pixels)",
+        tests=(
+            "inference/telling/test_asking_again.py::test_a_second_thing_that_fits_is_found_and_a_thing_alone_is_not",
+        ),
+        why="With the first answer still there, the second is never found.",
+    ),
+    Mutant(
         name="crops-in-cuda-graphs",
         file="inference/effort.py",
         old='if device.type == "cuda":',

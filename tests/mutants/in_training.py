@@ -18,6 +18,14 @@ TRAINING = (
         why="A module could learn the place of the right candidate instead of what it shows.",
     ),
     Mutant(
+        name="candidates-cut-out-without-their-edge",
+        file="model/grounding/grounding.py",
+        old="return torch.cat([pixels, under], dim=1) - 0.5",
+        new="return torch.cat([pixels, torch.ones_like(under)], dim=1) - 0.5",
+        tests=("model/grounding/test_grounding.py::test_a_mask_is_cut_out_at_one_size_with_its_pixels",),
+        why="The module would see the thing and not whether the mask's edge is the thing's.",
+    ),
+    Mutant(
         name="lambda-of-another-paper",
         file="config.py",
         old="auxiliary_weight: _Weight = 0.4",

@@ -10,6 +10,10 @@ from locater.errors import LocaterError
 _CHECKPOINT = "A folder, a shipped name or a hub name."
 
 AnywayOption = Annotated[bool, typer.Option(help="Go on where a noun of a sentence is not understood.")]
+AskAgainOption = Annotated[
+    bool,
+    typer.Option("--ask-again", help="Paint over what was found and ask again: does a sentence fit a second thing?"),
+]
 CheckpointArgument = Annotated[str, typer.Argument(help=_CHECKPOINT)]
 CheckpointOption = Annotated[str, typer.Option(help=_CHECKPOINT)]
 DeviceOption = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ...; the best one by default.")]

@@ -8,6 +8,7 @@ import typer
 from locater.cli.opening import DEFAULT_CHECKPOINT, DEFAULT_FORMATS, open_segmenter
 from locater.cli.options import (
     AnywayOption,
+    AskAgainOption,
     BestOption,
     BoxOption,
     CheckpointOption,
@@ -63,6 +64,7 @@ def segment(
     mask: MaskOption = None,
     scales: ScalesOption = "1",
     flip: FlipOption = False,
+    ask_again: AskAgainOption = False,
 ) -> None:
     """Write the masks of every sentence in every frame of each video."""
     _start_decoders()
@@ -76,7 +78,7 @@ def segment(
     def write(segmenter: "Segmenter", source: "FrameSource", folder: Path) -> tuple[int, list[str]]:
         from locater.inference.writing import Writing
 
-        writing = Writing(formats, live, anyway, threshold, tuple(corrections), views)
+        writing = Writing(formats, live, anyway, threshold, tuple(corrections), views, ask_again)
         return _write_results(segmenter, source, sentences, writing, folder)
 
     def open_network() -> "Segmenter":

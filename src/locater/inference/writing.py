@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from locater.inference.averaged_views import PLAIN
-from locater.inference.findings import Findings
 from locater.inference.segmenter import Segmenter
+from locater.inference.telling.asking_again import AskingAgain
+from locater.inference.telling.findings import Findings, ambiguous
 from locater.records import Correction, FrameMasks, FrameResult, FrameSource, VideoState, Views
 from locater.video.writer import open_writers
 from locater.video.writers.background import BackgroundWriters
@@ -22,6 +23,7 @@ class Writing:
     threshold: float | None = None
     corrections: tuple[Correction, ...] = ()
     views: Views = PLAIN
+    asks_again: bool = False  # whether each sentence fits a second thing
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ def write_results(
     """
     names = [text or f"clicked {place}" for place, text in enumerate(expressions, start=1)]
     findings = Findings(names)
+    again = AskingAgain() if writing.asks_again else None
+    takers = [findings.take] if again is None else [findings.take, again.take]
     with BackgroundWriters(open_writers(writing.formats, folder, source.info, names)) as writers:
         results = segmenter.segment(
             source,
@@ -66,11 +70,24 @@ def write_results(
             views=writing.views,
         )
         for earlier in () if before is None else before.results:
-            writers.write(earlier)
-            findings.take(earlier)
+            for take in (writers.write, *takers):
+                take(earlier)
         for result in results:
-            writers.write(result)
-            findings.take(result)
+            for take in (writers.write, *takers):
+                take(result)
             if on_result is not None:
                 on_result(result)
-    return list(findings.sentences())
+    told = list(findings.sentences())
+    return told if again is None else told + _ambiguous(again, segmenter, source, expressions, writing)
+
+
+def _ambiguous(
+    again: AskingAgain, segmenter: Segmenter, source: FrameSource, expressions: Sequence[str], writing: Writing
+) -> list[str]:
+    """A word on each sentence that fits a second thing; of a corrected one a person has said which is meant."""
+    corrected = {each.expression for each in writing.corrections}
+    return [
+        ambiguous(text)
+        for place, text in enumerate(expressions)
+        if place not in corrected and again.fits_second(segmenter, text, place, source.info, writing.views)
+    ]

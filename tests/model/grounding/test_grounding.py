@@ -11,7 +11,7 @@ from locater.config import GroundingConfig, preset
 from locater.errors import LocaterError
 from locater.model.build import build
 from locater.model.grounding.files import SETTINGS, WEIGHTS, load_grounding, save_grounding
-from locater.model.grounding.grounding import Grounding, Scene
+from locater.model.grounding.grounding import SHOWN_SIDE, Grounding, Scene, _cropped, _measures
 from locater.model.locater import Locater
 
 SMALL = GroundingConfig(width=32, heads=2, frames=3)
@@ -64,11 +64,30 @@ def test_it_sees_the_mask_the_frames_the_words_and_the_others(backbone: Locater,
         "mask": module(scene, empty),
         "others": module(scene, other),
         "frames": module(replace(scene, patches=scene.patches.flip(2), fused=scene.fused.flip(2)), masks),
+        "pixels": module(replace(scene, frames=scene.frames.flip(-1)), masks),
         "words": module(replace(scene, words=scene.words.flip(-1)), masks),
         "time": module(replace(scene, times=scene.times + 3), masks),
     }
     for what, logits in changed.items():
         assert logits.isfinite().all() and not torch.isclose(logits[0, 0], before, atol=1e-5), what
+
+
+@torch.no_grad()
+def test_a_mask_is_cut_out_at_one_size_with_its_pixels(backbone: Locater) -> None:
+    """A small square and a large one look alike, in the middle and with some of what is around them."""
+    frames = torch.zeros(1, 2, 3, 256, 192)
+    frames[0, :, 0, 40:80, 120:150] = frames[0, :, 0, 120:240, 20:110] = 1
+    words = backbone.text(backbone.read(["the dog"]))
+    scene = Scene.of(backbone, frames, torch.zeros(1, 2, 2), words)
+    assert scene.frames.shape == (1, 2, 3, SHOWN_SIDE, SHOWN_SIDE)
+    masks = torch.zeros(1, 3, 2, 256, 192)
+    masks[0, 0, :, 40:80, 120:150] = masks[0, 1, :, 120:240, 20:110] = masks[0, 2, :, 40:80, 30:60] = 1
+    small, large, beside = (_cropped(scene, masks, _measures(scene, masks)) + 0.5)[::2]  # of the first frame
+    for crop in (small, large):
+        assert crop[[0, 3], 10:14, 10:14].min() > 0.9, "red under the mask, both in the middle"
+        assert crop[[0, 3], 0].max() < 0.1 and crop[1:3].max() == 0
+        assert (crop[0] - crop[3]).abs().mean() < 0.1, "the mask's edge is the square's"
+    assert beside[3, 10:14, 10:14].min() > 0.9 and beside[0].max() < 0.1
 
 
 @torch.no_grad()

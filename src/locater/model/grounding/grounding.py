@@ -2,8 +2,9 @@
 
 The paper says what goes in and out, "four stacked Transformer blocks followed by one MLP layer"; how a mask becomes
 tokens it leaves open (docs/deviations.md). Here a candidate is a row of tokens of its own: one to carry the score, one
-for each sampled frame with what a frozen network sees under the mask, around it and where it lies, the words, and one
-for each candidate, so that they are compared. Nothing depends on the order of the candidates.
+for each sampled frame with what a frozen network sees under the mask and around it, the pixels there with the mask's
+own edge, and where it lies, the words, and one for each candidate, so that they are compared. Nothing depends on the
+order of the candidates.
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ from locater.records import Words
 
 COARSE = 32  # cells along a side in which masks are measured
 LEAST = 1e-3  # cells: less is nothing
+SHOWN_SIDE = 128  # pixels: frames are kept no larger, and what is cut out of them needs no more
+CROP = 24  # pixels along a side of what is cut out around a mask
+MARGIN = 2.3  # of a mask's reach (a disc's is half its radius): how far that goes from its centre
+LEAST_REACH = 0.05  # of half a side: a smaller thing is seen with more around it
 MEASURES = 10  # numbers that tell where a mask lies, when, and how much the others agree with it
 
 
@@ -27,6 +32,7 @@ MEASURES = 10  # numbers that tell where a mask lies, when, and how much the oth
 class Scene:
     """What a frozen network makes of the sampled frames of some sentences' videos; one row a sentence."""
 
+    frames: Tensor  # (B, T, 3, h, w) in [0, 1], of at most SHOWN_SIDE pixels a side
     patches: Tensor  # (B, T, P, D), whatever is said
     fused: Tensor  # V (B, T, P, D)
     words: Tensor  # (B, W, D)
@@ -41,6 +47,7 @@ class Scene:
         clip = backbone.fuse(visual, times, words)
         each = len(words.features) // len(frames)
         return cls(
+            frames=_shrunk(frames).repeat_interleave(each, 0),
             patches=visual.patches.repeat_interleave(each, 0),
             fused=clip.values,
             words=words.features,
@@ -59,6 +66,14 @@ class Grounding(nn.Module):
         width = config.width
         self.seen_norm = nn.LayerNorm(3 * seen_width)
         self.from_seen = nn.Linear(3 * seen_width, width)
+        self.from_crop = nn.Sequential(
+            nn.Conv2d(4, 16, 3, stride=2, padding=1),
+            nn.GELU(),
+            nn.Conv2d(16, 32, 3, stride=2, padding=1),
+            nn.GELU(),
+            nn.Flatten(),
+            nn.Linear(32 * (CROP // 4) ** 2, width),
+        )
         self.from_measures = nn.Sequential(nn.Linear(MEASURES, width), nn.GELU(), nn.Linear(width, width))
         self.word_norm = nn.LayerNorm(seen_width)
         self.from_word = nn.Linear(seen_width, width)
@@ -78,7 +93,10 @@ class Grounding(nn.Module):
         batch, count, frames = masks.shape[:3]
         if is_missing is None:
             is_missing = torch.zeros(batch, frames, dtype=torch.bool, device=masks.device)
-        own = self.from_seen(self.seen_norm(_pooled(scene, masks))) + self.from_measures(_measures(scene, masks))
+        placed = _measures(scene, masks)
+        seen = self.from_seen(self.seen_norm(_pooled(scene, masks)))
+        shown = rearrange(self.from_crop(_cropped(scene, masks, placed)), "(b n t) d -> b n t d", b=batch, n=count)
+        own = seen + shown + self.from_measures(placed)
         known = rearrange(~is_missing, "b t -> b 1 t 1").to(own.dtype)
         of_each = (own * known).sum(2) / known.sum(2).clamp(min=1)  # (B, N, d)
         words = self.from_word(self.word_norm(scene.words.float())) + self.types[1]
@@ -100,6 +118,14 @@ class Grounding(nn.Module):
         return rearrange(logits, "(b n) 1 -> b n", n=count)
 
 
+def _shrunk(frames: Tensor) -> Tensor:
+    size = [min(side, SHOWN_SIDE) for side in frames.shape[-2:]]
+    if size == list(frames.shape[-2:]):
+        return frames
+    flat = F.interpolate(frames.flatten(0, 1).float(), size=size, mode="bilinear", antialias=True)
+    return rearrange(flat, "(c t) k h w -> c t k h w", t=frames.shape[1])
+
+
 def _pooled(scene: Scene, masks: Tensor) -> Tensor:
     """What is seen under each mask, by itself and with the words in it, and with them around it: (B, N, T, 3 D)."""
     batch, count = masks.shape[:2]
@@ -112,6 +138,24 @@ def _pooled(scene: Scene, masks: Tensor) -> Tensor:
         return torch.einsum("bntp,btpd->bntd", weights / total, values.float())
 
     return torch.cat([mean(inside, scene.patches), mean(inside, scene.fused), mean(outside, scene.fused)], dim=-1)
+
+
+def _cropped(scene: Scene, masks: Tensor, placed: Tensor) -> Tensor:
+    """Each mask and the pixels around it, cut out at one size: (B N T, 4, CROP, CROP), nothing beyond the frame."""
+    count = masks.shape[1]
+    middle, reach = placed[..., (1, 0)], placed[..., (3, 2)].clamp(min=LEAST_REACH)  # (B, N, T, 2), across and down
+    steps = torch.linspace(-MARGIN, MARGIN, CROP, device=masks.device)
+    across = middle[..., :1] + reach[..., :1] * steps  # (B, N, T, CROP)
+    down = middle[..., 1:] + reach[..., 1:] * steps
+    places = torch.stack(
+        [repeat(across, "b n t c -> b n t r c", r=CROP), repeat(down, "b n t r -> b n t r c", c=CROP)], dim=-1
+    )
+    of_frames = rearrange(places, "b n t r c two -> (b t) (n r) c two")
+    pixels = F.grid_sample(rearrange(scene.frames.float(), "b t k h w -> (b t) k h w"), of_frames, align_corners=False)
+    pixels = rearrange(pixels, "(b t) k (n r) c -> (b n t) k r c", b=len(masks), n=count)
+    of_masks = rearrange(places, "b n t r c two -> (b n t) r c two")
+    under = F.grid_sample(rearrange(masks.float(), "b n t h w -> (b n t) 1 h w"), of_masks, align_corners=False)
+    return torch.cat([pixels, under], dim=1) - 0.5
 
 
 def _measures(scene: Scene, masks: Tensor) -> Tensor:

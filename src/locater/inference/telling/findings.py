@@ -9,6 +9,12 @@ _LONGEST = 80  # letters of a sentence that is told again
 LOW = 0.4  # scores below it are told: such a mask is right in less than half of all cases
 
 
+def ambiguous(sentence: str) -> str:
+    """What to say of a sentence that seems to fit a second thing too."""
+    name = textwrap.shorten(sentence, _LONGEST, placeholder="...")
+    return f'"{name}" may fit more than one thing: without what was found, something else is; say which is meant.'
+
+
 class Findings:
     """Counts what the results of one video mark."""
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from locater.inference.findings import Findings
+from locater.inference.telling.findings import Findings
 from tests.support.making_videos import moving_masks, result
 
 
