@@ -86,7 +86,7 @@ class Setup:
 
     def foundation(self) -> TrainedRun:
         """The training of that checkpoint, one for all seeds: without memory, so that every memory begins at random."""
-        changes = (*miniature_changes("paper", is_small=True), *self.changes, *_settings(SMALL)[FOUNDATION])
+        changes = (*miniature_changes("paper", is_small=True), *_settings(SMALL)[FOUNDATION], *self.changes)
         return TrainedRun(self.out / FOUNDATION, "paper", self.data[A2D].spec, changes, seed=0)
 
     def scored_set(self, name: str) -> ScoredSet:
