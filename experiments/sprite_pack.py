@@ -4,11 +4,19 @@ Eight classes on plain backgrounds, two of which the training split lacks. A net
 of one core: `locater reproduce --miniature --small --data composed:DIR/pack_some` (docs/reproduction.md).
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 from experiments.ensemble.sources import make_packs
 
-if __name__ == "__main__":
-    some, _ = make_packs(Path(sys.argv[1]))
+
+def main() -> None:
+    """Make the pack, and print where it is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    some, _ = make_packs(parser.parse_args().folder)
     print(some)
+
+
+if __name__ == "__main__":
+    main()

@@ -81,3 +81,5 @@ def test_what_cannot_be_run_is_told() -> None:
         in_miniature(["failures"], Path())
     with pytest.raises(LocaterError, match="one --data at most"):
         in_miniature(["shapes", "shapes"], Path())
+    with pytest.raises(LocaterError, match="give --miniature too"):
+        Setup(Path(), {}, is_small=True)

@@ -49,6 +49,10 @@ class Setup:
     start: Path | None = None  # every run begins with the weights of that checkpoint that fit it
     is_small: bool = False  # in miniature, for a CPU: without a start, runs begin with one that is trained first
 
+    def __post_init__(self) -> None:
+        if self.is_small and not self.is_miniature:
+            raise LocaterError("--small makes the miniature smaller; give --miniature too.")
+
     def identity(self) -> dict[str, Any]:
         """What must not change in one folder; seeds and amounts may."""
         stands = {name: [stand.spec, stand.split] for name, stand in self.data.items()}
