@@ -35,9 +35,10 @@ def test_every_cell_of_ours_stands_beside_a_printed_number(table: ScoredTable) -
     assert all(printed.value(cell.row, cell.column) is not None for cell in cells)
 
 
+@pytest.mark.parametrize("is_small", [False, True])
 @pytest.mark.parametrize("table", SCORED, ids=lambda table: table.label)
-def test_every_network_is_built_in_miniature(table: ScoredTable) -> None:
-    small = Setup(Path(), in_miniature([], Path()), is_miniature=True)
+def test_every_network_is_built_in_miniature(table: ScoredTable, is_small: bool) -> None:
+    small = Setup(Path(), in_miniature([], Path()), is_miniature=True, is_small=is_small)
     for preset_name in {system.preset for system in table.systems} & set(preset_names()):
         system = next(each for each in table.systems if each.preset == preset_name)
         network = build(small.config(system), seed=0)
@@ -80,3 +81,5 @@ def test_what_cannot_be_run_is_told() -> None:
         in_miniature(["failures"], Path())
     with pytest.raises(LocaterError, match="one --data at most"):
         in_miniature(["shapes", "shapes"], Path())
+    with pytest.raises(LocaterError, match="give --miniature too"):
+        Setup(Path(), {}, is_small=True)

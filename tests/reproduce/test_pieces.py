@@ -68,7 +68,7 @@ def test_a_stopped_run_goes_on_and_pieces_are_kept(tmp_path: Path, trained: list
     assert (tmp_path / "tab_one.md").read_text() == text
     assert "| MTTR (CVPR22) | 55.3 | 54.0 | 56.6 |" in text and " ± " in text and "In miniature" in text
     (piece, *_) = tmp_path.glob("runs/*/piece.json")
-    assert json.loads(piece.read_text()).keys() >= {"training"}
+    assert json.loads(piece.read_text())["training"]["cpu_seconds"] > 0
     with pytest.raises(LocaterError, match="other settings"):
         reproduce(Setup(tmp_path, in_miniature([], tmp_path), True, 2, (*SMALL, "width=32")), items, None, told.append)
 
@@ -77,6 +77,19 @@ def test_the_time_is_kept_and_what_is_left_is_told(tmp_path: Path, trained: list
     done = reproduce(setup(tmp_path), [TABLE], 0, lambda _: None)
     assert trained == [] and done.pieces_left == 2
     assert "Not finished: LOCATER, ViT-B, J&F; 0 of 2 seeds." in done.texts[0]
+
+
+def test_a_small_run_begins_with_a_network_of_its_own(tmp_path: Path, trained: list[Path]) -> None:
+    small = Setup(tmp_path, in_miniature([], tmp_path), True, 1, SMALL, Amount(count=1), 0,
+                  is_small=True)  # fmt: skip
+    (system,) = TABLE.systems
+    assert small.run(system, 0).start == tmp_path / "foundation" / "checkpoint"
+    assert "memory.global_ratio=0.0" in small.foundation().changes  # so that no memory has learned before
+    told: list[str] = []
+    reproduce(small, [TABLE], 0, told.append)
+    assert trained == [tmp_path / "foundation"] and len(told) == 1
+    given = Setup(tmp_path, small.data, True, start=tmp_path / "other", is_small=True)
+    assert given.own_start is None and given.run(system, 0).start == tmp_path / "other"
 
 
 def test_rows_that_train_alike_share_a_run(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from locater.report.tables import Table
 from locater.reproduce.beside import FoundCells, beside, orders, value_at
 from locater.reproduce.catalog import ELSEWHERE, ITEMS, Figure, Item, MeasuredTable
 from locater.reproduce.measured import speeds
-from locater.reproduce.pieces import Listener, found, plan, work
+from locater.reproduce.pieces import Listener, begin, found, plan, waiting, work
 from locater.reproduce.setup import CONTRASTS, Setup
 from locater.reproduce.systems import A2D, PLUS, Cell, ScoredTable
 from locater.text.roles import open_labeler
@@ -47,7 +47,10 @@ def reproduce(setup: Setup, items: Sequence[Item], minutes: float | None, tell: 
     scored = [item for item in items if isinstance(item, ScoredTable)]
     if setup.is_miniature and any(PLUS in item.needs for item in scored):
         _build_contrasts(setup, tell)
-    pieces = plan(setup, [(item.label, item.systems) for item in scored])
+    pieces = waiting(setup, plan(setup, [(item.label, item.systems) for item in scored]))
+    if pieces and setup.own_start is not None:
+        tell("training what every network begins with, if that is not done")
+        begin(setup)
     left = work(setup, pieces, minutes, tell)
     return Reproduced([_write(setup, item) for item in items], left)
 

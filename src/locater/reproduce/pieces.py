@@ -1,8 +1,10 @@
 """The work in pieces: one network, one seed, trained and scored; each is kept, so that a killed run goes on."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,44 +56,59 @@ def found(setup: Setup, system: System, seed: int) -> dict[str, Figures] | None:
     return {name: json.loads((folder / RESULTS).read_text("utf-8")) for name, folder in folders.items()}
 
 
+def waiting(setup: Setup, pieces: Sequence[Piece]) -> list[Piece]:
+    """Those pieces of which a part is still to do."""
+    return [piece for piece in pieces if found(setup, piece.system, piece.seed) is None]
+
+
 def work(setup: Setup, pieces: Sequence[Piece], minutes: float | None, tell: Listener) -> int:
     """Do the pieces one after the other, until all are done or the time is up; how many are left.
 
     The piece that passes the limit is finished: what it has cost is kept.
     """
     started_at = time.monotonic()
-    waiting = [piece for piece in pieces if found(setup, piece.system, piece.seed) is None]
-    for number, piece in enumerate(waiting, start=1):
+    for number, piece in enumerate(pieces, start=1):
         if minutes is not None and time.monotonic() - started_at >= 60 * minutes:
-            return len(waiting) - number + 1
-        tell(f"{number} of {len(waiting)}: {piece.title}")
-        _do(setup, piece)
+            return len(pieces) - number + 1
+        if found(setup, piece.system, piece.seed) is None:  # it may have been done for another table meanwhile
+            tell(f"{number} of {len(pieces)}: {piece.title}")
+            _do(setup, piece)
     return 0
 
 
+def begin(setup: Setup) -> None:
+    """Train what the networks of a small run begin with; what is done of it is not done again."""
+    run = setup.foundation()
+    with _noted(run.folder / PIECE, "training"):
+        run.train(setup.workers)
+
+
 def _do(setup: Setup, piece: Piece) -> None:
-    run = setup.run(piece.system, piece.seed)
-    for name, seconds in _parts(setup, piece, run.folder):
-        _note(run.folder / PIECE, name, seconds)
-
-
-def _parts(setup: Setup, piece: Piece, folder: Path) -> Iterator[tuple[str, float]]:
-    """Train, then score on each set; the name of each part and the seconds it took."""
-    started_at = time.monotonic()
-    setup.run(piece.system, piece.seed).train(setup.workers)
-    yield "training", time.monotonic() - started_at
-    config = setup.config(piece.system)
+    """Train, then score on each set."""
+    run, config = setup.run(piece.system, piece.seed), setup.config(piece.system)
+    with _noted(run.folder / PIECE, "training"):
+        run.train(setup.workers)
     for name, out in _score_folders(setup, piece.system, piece.seed).items():
-        started_at = time.monotonic()
-        score(folder, config, setup.scored_set(name), out, piece.system.views)
-        yield out.name, time.monotonic() - started_at
+        with _noted(run.folder / PIECE, out.name):
+            score(run.folder, config, setup.scored_set(name), out, piece.system.views)
 
 
-def _note(path: Path, name: str, seconds: float) -> None:
-    """Keep how long a part took, the first time: done again it is only looked up."""
-    known: dict[str, float] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+@contextmanager
+def _noted(path: Path, name: str) -> Iterator[None]:
+    """Keep how long a part took and its CPU time, the first time: done again it is only looked up."""
+    started_at, cpu_before = time.monotonic(), _cpu_seconds()
+    yield
+    took = {"seconds": time.monotonic() - started_at, "cpu_seconds": _cpu_seconds() - cpu_before}
+    known: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    noted = {name: {unit: round(value, 1) for unit, value in took.items()}, **known}
     with atomic_path(path) as partial:
-        partial.write_text(json.dumps({name: round(seconds, 1), **known}, indent=1) + "\n", "utf-8")
+        partial.write_text(json.dumps(noted, indent=1) + "\n", "utf-8")
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of those that it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _score_folders(setup: Setup, system: System, seed: int) -> dict[str, Path]:

@@ -21,6 +21,8 @@ from locater.training.ablation.trained_run import TrainedRun
 from locater.training.command import what_training_reads
 
 WORLD = "shapes"
+MINIATURE, SMALL = "miniature.yaml", "small.yaml"  # the second on top of the first, where there is no GPU
+FOUNDATION = "foundation"  # in a small run's folder: the training of what all its networks begin with
 CONTRASTS = "contrasts"  # the folder of M, S and T that are built from a world
 
 
@@ -45,12 +47,18 @@ class Setup:
     amount: Amount = Amount()  # noqa: RUF009 (frozen)
     workers: int = 2
     start: Path | None = None  # every run begins with the weights of that checkpoint that fit it
+    is_small: bool = False  # in miniature, for a CPU: without a start, runs begin with one that is trained first
+
+    def __post_init__(self) -> None:
+        if self.is_small and not self.is_miniature:
+            raise LocaterError("--small makes the miniature smaller; give --miniature too.")
 
     def identity(self) -> dict[str, Any]:
         """What must not change in one folder; seeds and amounts may."""
         stands = {name: [stand.spec, stand.split] for name, stand in self.data.items()}
         start = None if self.start is None else str(self.start.resolve())
-        return {"miniature": self.is_miniature, "data": stands, "changes": list(self.changes), "start": start}
+        kind = {"miniature": self.is_miniature, **({"small": True} if self.is_small else {})}
+        return {**kind, "data": stands, "changes": list(self.changes), "start": start}
 
     def lacks(self, system: System) -> list[str]:
         """What a system needs and this machine has not: sets, by their names, or a preset of another version."""
@@ -60,7 +68,7 @@ class Setup:
 
     def all_changes(self, system: System) -> tuple[str, ...]:
         """A system's settings: smaller where it is run in miniature, then the user's, then its row's."""
-        smaller = miniature_changes(system.preset) if self.is_miniature else ()
+        smaller = miniature_changes(system.preset, self.is_small) if self.is_miniature else ()
         return (*smaller, *self.changes, *system.changes)
 
     def config(self, system: System) -> ModelConfig:
@@ -73,7 +81,17 @@ class Setup:
         read = json.dumps([data, what_training_reads(system.preset, changes)], sort_keys=True, default=str)
         digest = hashlib.sha256(read.encode()).hexdigest()[:12]
         folder = self.out / "runs" / f"{digest}-seed{seed}"
-        return TrainedRun(folder, system.preset, data, changes, seed, self.start)
+        return TrainedRun(folder, system.preset, data, changes, seed, self.start or self.own_start)
+
+    @property
+    def own_start(self) -> Path | None:
+        """The checkpoint that a small run trains for all its networks; None: there is none."""
+        return self.out / FOUNDATION / "checkpoint" if self.is_small and self.start is None else None
+
+    def foundation(self) -> TrainedRun:
+        """The training of that checkpoint, one for all seeds: without memory, so that every memory begins at random."""
+        changes = (*miniature_changes("paper", is_small=True), *_settings(SMALL)[FOUNDATION], *self.changes)
+        return TrainedRun(self.out / FOUNDATION, "paper", self.data[A2D].spec, changes, seed=0)
 
     def scored_set(self, name: str) -> ScoredSet:
         """One of the paper's sets as it is scored here."""
@@ -108,8 +126,13 @@ def in_miniature(specs: Sequence[str], out: Path) -> dict[str, Stand]:
     return {**drawn, PLUS: Stand(f"{PLUS}:{out / CONTRASTS}", None, f"built from the world {world.name}, test")}
 
 
-def miniature_changes(name: str) -> tuple[str, ...]:
-    """What makes a preset small: settings of all, and those of its own."""
-    text = (resources.files("locater.reproduce") / "miniature.yaml").read_text(encoding="utf-8")
+def miniature_changes(name: str, is_small: bool = False) -> tuple[str, ...]:
+    """What makes a preset small: settings of all, and those of its own; for a CPU smaller still."""
+    files = [_settings(file) for file in ((MINIATURE, SMALL) if is_small else (MINIATURE,))]
+    return tuple(change for each in files for change in (*each["all"], *each.get(name, each["others"])))
+
+
+def _settings(file: str) -> dict[str, list[str]]:
+    text = (resources.files("locater.reproduce") / file).read_text(encoding="utf-8")
     settings: dict[str, list[str]] = yaml.safe_load(text)
-    return (*settings["all"], *settings.get(name, settings["others"]))
+    return settings

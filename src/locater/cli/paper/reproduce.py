@@ -24,6 +24,7 @@ def reproduce(
     miniature: Annotated[
         bool, typer.Option("--miniature", help="Without the data: smaller networks, on the shapes world.")
     ] = False,
+    small: Annotated[bool, typer.Option("--small", help="With --miniature, for a CPU: all begin with one.")] = False,
     seeds: Annotated[int, typer.Option(help="Runs of each row.", min=1)] = 3,
     minutes: Annotated[float | None, typer.Option(help="Stop after the piece that passes so many.", min=0)] = None,
     changes: Annotated[
@@ -45,7 +46,7 @@ def reproduce(
 
     folder = out or Path()
     stands = in_miniature(data or [], folder) if miniature else on_own_data(data or [])
-    setup = Setup(folder, stands, miniature, seeds, tuple(changes or ()), Amount(count, limit), workers, start)
+    setup = Setup(folder, stands, miniature, seeds, tuple(changes or ()), Amount(count, limit), workers, start, small)
     if not tables:
         say(listing(setup).markdown())
         return
