@@ -67,7 +67,7 @@ def test_what_is_denied_is_false_and_sex_and_age_are_true_of_those_alone_of_whom
     assert said_of(labels, 0, "skier", "surfer") == ["false", "doubtful"]
     assert said_of(labels, 1, "woman", "lady", "man", "skier") == ["true", "true", "false", "doubtful"]
     assert said_of(labels, 2, "man", "woman", "skier", "surfer") == ["doubtful", "doubtful", "false", "doubtful"]
-    assert said_of(labels, 3, "surfer", "skier", "person") == ["true", "false", "true"]
+    assert said_of(labels, 3, "surfer", "skier", "person", "man") == ["true", "false", "true", "doubtful"]
 
 
 def test_captions_tell_sex_and_age_where_two_agree_and_none_says_otherwise() -> None:
@@ -93,8 +93,9 @@ def lesson_of(nouns: list[str], per_noun: int, words: torch.Tensor) -> tuple[Les
     seen = directions.repeat_interleave(per_noun, 0) + 0.1 * torch.randn(len(owners), 40, generator=generator)
     labels = label([Called(noun) for noun in owners])
     order = [labels.words.index(noun) for noun in nouns]
+    rivals = ~torch.eye(len(nouns), dtype=torch.bool)
     return Lesson(
-        seen, torch.zeros(len(owners), 12), labels.is_true[:, order], labels.is_known[:, order], words
+        seen, torch.zeros(len(owners), 12), labels.is_true[:, order], labels.is_known[:, order], words, rivals
     ), owners
 
 
