@@ -113,6 +113,37 @@ def test_the_fit_tells_trained_nouns_apart_and_knows_which_they_are() -> None:
     assert torch.equal(look.familiarity(-words.sum(0, keepdim=True) * 0), torch.zeros(1))
 
 
+def test_a_noun_yields_to_a_rival_that_fits_much_better() -> None:
+    nouns = ["car", "goldfish", "flamingo", "tench"]
+    words = F.normalize(torch.randn(4, 12, generator=torch.Generator().manual_seed(0)), dim=-1)
+    lesson, _ = lesson_of(nouns, 120, words)
+    look = fit(lesson, steps=150)
+    strange = F.normalize(torch.ones(1, 12), dim=-1)
+    with torch.no_grad():
+        asked = torch.cat([words, strange])
+        logits, verdicts = (each(lesson.seen, lesson.taken_for, asked) for each in (look, look.verdicts))
+        for noun in range(4):
+            best = logits[:, [other for other in range(4) if other != noun]].amax(1).clamp(min=0)
+            torch.testing.assert_close(verdicts[:, noun], logits[:, noun] - best)
+        assert (verdicts < logits - 1).any() and torch.equal(verdicts[:, 4], logits[:, 4])  # it is no well-trained noun
+        look.rivals.zero_()
+        assert torch.equal(look.verdicts(lesson.seen, lesson.taken_for, asked), logits)
+
+
+def test_rivals_are_near_kin_that_is_never_true_at_once() -> None:
+    named = [Called("dog", ("animal",)), Called("cat", ("animal",)), Called("car", ("vehicle",)), Called("animal")]
+    named += [Called("man", ("person",), ("woman", "lady")), Called("woman", ("person",), ("man", "guy"))]
+    labels = label([*named, Called("surfer", ("person",))])
+    rivals = labels.rivals()
+
+    def are_rivals(asked: str, other: str) -> bool:
+        return bool(rivals[labels.words.index(asked), labels.words.index(other)])
+
+    assert are_rivals("dog", "cat") and are_rivals("woman", "man") and are_rivals("lady", "guy")
+    assert not are_rivals("dog", "car") and not are_rivals("dog", "animal") and not are_rivals("man", "guy")
+    assert not are_rivals("man", "surfer")  # a surfer may be a man
+
+
 def test_scores_are_calibrated_on_videos_that_were_not_fitted(tmp_path: Path) -> None:
     model = recognising(tmp_path)
     nouns = ["car", "goldfish", "flamingo", "tench"]
@@ -161,14 +192,15 @@ def test_crops_come_from_pictures_whose_captions_tell_of_one_person(tmp_path: Pa
 
 
 def test_crops_come_from_files_of_boxes(tmp_path: Path) -> None:
+    person, board, dog = ["person", 40, 20, 140, 200], ["surfboard", 40, 150, 180, 220], ["dog", 150, 100, 240, 200]
+    found, missed = [0.9, 0.9, "runs"], [0.9, 0.9, ""]
+    facts = {"width": 640, "height": 480, "size": [256, 256]}
     rows = [
-        {"objects": [["person", 40, 20, 140, 200], ["surfboard", 40, 150, 180, 220]], "small": []},
-        {"objects": [["person", 40, 20, 140, 200], ["dog", 150, 100, 240, 200]], "small": [["skis", 0, 0, 9, 9]]},
+        {"id": "1", "objects": [[*person, *found], [*board, *found]], "small": [], **facts},
+        {"id": "2", "objects": [[*person, *found], [*dog, *missed]], "small": [["skis", 0, 0, 9, 9]], **facts},
     ]
-    for number, row in enumerate(rows):
-        row |= {"id": f"{number}", "width": 640, "height": 480, "size": [256, 256]}
-        row["objects"] = [[*each, 0.9, 0.9, "" if each[0] == "dog" else "runs"] for each in row["objects"]]
-        Image.new("RGB", (256, 256), (90, 120, 40)).save(tmp_path / f"{number}.jpg")
+    for row in rows:
+        Image.new("RGB", (256, 256), (90, 120, 40)).save(tmp_path / f"{row['id']}.jpg")
     with lzma.open(tmp_path / "boxes.jsonl.xz", "wt") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     crops = {crop.called.noun: crop.called for crop in crops_of_boxes([tmp_path / "boxes.jsonl.xz"], tmp_path)}

@@ -16,9 +16,9 @@ class SecondLook(nn.Module):
     Patches are recognised one by one, and near kin have much in common: a dog's flank is a cow's. The whole thing in
     one picture tells them apart. Crops and nouns have vectors of one space, learned from many named things, so that a
     noun that was never trained on has a place among those that were. `familiar` are those that were, often: a verdict
-    on a noun far from all of them weighs less. `rivals` tells which of them are never true at once and near kin, as a
-    horse and a cow: what goes with one much better is not the other. `taught` are names that the network was given later, by people whose
-    word goes before this one's: it says nothing on them.
+    on a noun far from all of them weighs less. `rivals` tells which of them are near kin and never true at once, as a
+    horse and a cow: what goes with one much better is not the other. `taught` are names that the network was given
+    later, by people whose word goes before this one's: it says nothing on them.
     """
 
     familiar: Tensor  # (K, E): directions of well-trained nouns
@@ -44,7 +44,7 @@ class SecondLook(nn.Module):
         return self.scale.exp() * crops @ named.T + self.likeness * taken_for @ nouns.T + self.bias
 
     def verdicts(self, seen: Tensor, taken_for: Tensor, nouns: Tensor) -> Tensor:
-        """`forward`'s logits (N, M), less that of a noun's best rival where it is above 0: what is a horse is no cow."""
+        """`forward`'s logits (N, M), less that of each noun's best rival where it is above 0: a horse is no cow."""
         logits: Tensor = self(seen, taken_for, nouns)
         if not len(self.familiar):
             return logits

@@ -9,7 +9,6 @@ from torch import Tensor
 from locater.training.second_look.people import SEXES_AND_AGES
 from locater.worlds.composed.pack.nouns import Nouns
 
-
 _DENIED = 0.9  # of the crops of a word: those that another must be false of, to be its rival
 
 
@@ -32,9 +31,9 @@ class Labels:
     is_kin: Tensor  # (M, M) bool: whether two words name things of one kind, as a dog and a cat are animals
 
     def rivals(self) -> Tensor:
-        """Which words (M, M) bool are near kin that is not true at once: of what the second names, the first is false."""
+        """Which words (M, M) bool are near kin and never true at once: of what the second names, the first is false."""
         true, false = self.is_true.float(), (self.is_known & ~self.is_true).float()
-        is_denied = (true.T @ false).T >= _DENIED * true.sum(0)
+        is_denied = _DENIED * true.sum(0) <= (true.T @ false).T
         return self.is_kin & is_denied & (true.T @ true == 0) & self.is_true.any(0)
 
 
