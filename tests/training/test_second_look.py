@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from locater.inference.judging import meanings_of
 from locater.model.checkpoint import load_second_look, save_pretrained
-from locater.model.second_look import measures
+from locater.model.second_look import LEAD, measures
 from locater.training.second_look import fit as fitting
 from locater.training.second_look import seen as seeing
 from locater.training.second_look.boxes import crops_of_boxes
@@ -123,8 +123,9 @@ def test_a_noun_yields_to_a_rival_that_fits_much_better() -> None:
         asked = torch.cat([words, strange])
         logits, verdicts = (each(lesson.seen, lesson.taken_for, asked) for each in (look, look.verdicts))
         for noun in range(4):
-            best = logits[:, [other for other in range(4) if other != noun]].amax(1).clamp(min=0)
-            torch.testing.assert_close(verdicts[:, noun], logits[:, noun] - best)
+            best = logits[:, [other for other in range(4) if other != noun]].amax(1)
+            expected = torch.minimum(logits[:, noun], LEAD * (logits[:, noun] - best))
+            torch.testing.assert_close(verdicts[:, noun], expected)
         assert (verdicts < logits - 1).any() and torch.equal(verdicts[:, 4], logits[:, 4])  # it is no well-trained noun
         look.rivals.zero_()
         assert torch.equal(look.verdicts(lesson.seen, lesson.taken_for, asked), logits)

@@ -8,6 +8,7 @@ HIDDEN = 256
 MEASURES = 4
 WELL_KNOWN = 0.99  # likeness of a noun to one that was trained often: the same, but for rounding
 LEAST_SURE = 1e-3
+LEAD = 1.5  # what a lead over rivals weighs; chosen on the development videos
 
 
 class SecondLook(nn.Module):
@@ -44,14 +45,15 @@ class SecondLook(nn.Module):
         return self.scale.exp() * crops @ named.T + self.likeness * taken_for @ nouns.T + self.bias
 
     def verdicts(self, seen: Tensor, taken_for: Tensor, nouns: Tensor) -> Tensor:
-        """`forward`'s logits (N, M), less that of each noun's best rival where it is above 0: a horse is no cow."""
+        """`forward`'s logits (N, M), or `LEAD` times the lead over a noun's best rival where that is lower."""
         logits: Tensor = self(seen, taken_for, nouns)
         if not len(self.familiar):
             return logits
         likeness, place = (nouns @ self.familiar.T).max(-1)
         is_rival = self.rivals[place] & (likeness > WELL_KNOWN)[:, None]  # (M, K)
         of_rivals: Tensor = self(seen, taken_for, self.familiar)  # (N, K)
-        return logits - (of_rivals[:, None].clamp(min=0.0) * is_rival).amax(-1)
+        best = of_rivals[:, None].masked_fill(~is_rival, -torch.inf).amax(-1)
+        return torch.minimum(logits, LEAD * (logits - best))
 
     def familiarity(self, nouns: Tensor) -> Tensor:
         """Of nouns (M, E), each in [0, 1] as its likeness (M,) to the nearest well-trained one."""
