@@ -3,15 +3,19 @@
 import ast
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 import locater
 import locater_lite
-from locater.model.checkpoint import find_checkpoint, from_pretrained
+from locater.export.onnx_files import SECOND_LOOK_RULES
+from locater.model.checkpoint import find_checkpoint, from_pretrained, load_second_look
 from locater.model.text import LSTMEncoder
 from locater.text import colour_names, words
 from locater.text.roles import lexicon
 from locater_lite.errors import LocaterError
+from locater_lite.judging import verdicts
 from locater_lite.sentences import Reader
 from locater_lite.text import colour_names as their_colours
 from locater_lite.text import lexicon as their_lexicon
@@ -58,6 +62,20 @@ def test_sentences_are_read_as_the_network_reads_them() -> None:
         assert theirs.numbers.tolist() == ours.numbers.tolist()
         assert theirs.word_of_token.tolist() == ours.word_of_token.tolist()
         assert sorted(theirs.notices) == sorted(ours.notices) and theirs.not_understood == ours.not_understood
+
+
+def test_verdicts_are_those_of_the_second_look() -> None:
+    look = load_second_look(find_checkpoint("default"))
+    assert look is not None and look.rivals.any()
+    random = np.random.default_rng(0)
+    seen, taken_for = (random.normal(size=(6, width)).astype(np.float32) for width in (1280, look.familiar.shape[1]))
+    taken_for /= np.linalg.norm(taken_for, axis=1, keepdims=True)
+    strange = random.normal(size=(2, look.familiar.shape[1])).astype(np.float32)
+    nouns = np.concatenate([look.familiar.numpy(), strange / np.linalg.norm(strange, axis=1, keepdims=True)])
+    weights = {name: tensor.numpy() for name, tensor in look.state_dict().items()}
+    with torch.no_grad():
+        ours = look.verdicts(*(torch.from_numpy(each) for each in (seen, taken_for, nouns))).numpy()
+    assert np.abs(verdicts(weights, SECOND_LOOK_RULES, seen, taken_for, nouns) - ours).max() < 1e-3
 
 
 def test_a_network_with_a_tokenizer_of_its_own_is_refused() -> None:

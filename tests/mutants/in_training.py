@@ -276,4 +276,23 @@ TRAINING = (
         tests=("training/test_rehearsal.py::test_a_second_look_is_silent_on_new_names_and_on_those_it_would_doubt",),
         why="It would doubt what was just learned.",
     ),
+    Mutant(
+        name="second-look-denies-nothing",
+        file="training/second_look/labels.py",
+        old="word in denied or not owners[word] & doubtful",
+        new="not owners[word] & doubtful",
+        tests=(
+            "training/test_second_look.py::"
+            "test_what_is_denied_is_false_and_sex_and_age_are_true_of_those_alone_of_whom_they_are_told",
+        ),
+        why="Nothing would teach that a man is no woman.",
+    ),
+    Mutant(
+        name="second-look-without-rivals",
+        file="model/second_look.py",
+        old="self.rivals[place] & (likeness > WELL_KNOWN)[:, None]",
+        new="self.rivals[place] & (likeness > 2)[:, None]",
+        tests=("training/test_second_look.py::test_a_noun_yields_to_a_rival_that_fits_much_better",),
+        why="A horse would do for a cow as far as it looks like one.",
+    ),
 )

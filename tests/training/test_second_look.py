@@ -1,20 +1,26 @@
 """Training the second look: what may be said of things, the fit, scores, and the whole command."""
 
+import json
+import lzma
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch.nn import functional as F
 
 from locater.inference.judging import meanings_of
 from locater.model.checkpoint import load_second_look, save_pretrained
-from locater.model.second_look import measures
+from locater.model.second_look import LEAD, measures
 from locater.training.second_look import fit as fitting
+from locater.training.second_look import seen as seeing
+from locater.training.second_look.boxes import crops_of_boxes
 from locater.training.second_look.calibrate import Answer, calibrate
-from locater.training.second_look.crops import crops_of_pack, crops_of_photographs
+from locater.training.second_look.crops import TIMES, crops_of_captioned, crops_of_pack, crops_of_photographs
 from locater.training.second_look.fit import Lesson, fit
-from locater.training.second_look.labels import label
+from locater.training.second_look.labels import Called, Labels, label
+from locater.training.second_look.people import denied_roles, told_by
 from tests.support.command_line.running import Ran, run_main
 from tests.support.composed_sources import small_pack
 from tests.support.datasets.making_stills import Thing, make_stills
@@ -22,28 +28,61 @@ from tests.support.photo_sources import draw_photograph
 from tests.support.recognising import recognising
 
 NAMED = [
-    ("dog", ("animal",)),
-    ("beagle", ("dog", "animal")),
-    ("car", ("vehicle",)),
-    ("person", ()),
-    ("surfer", ("person",)),
+    Called("dog", ("animal",)),
+    Called("beagle", ("dog", "animal")),
+    Called("car", ("vehicle",)),
+    Called("person"),
+    Called("surfer", ("person",)),
 ]
+
+
+def said_of(labels: Labels, row: int, *words: str) -> list[str]:
+    """Whether each of the words is true, false or doubtful of a crop."""
+    places = [labels.words.index(word) for word in words]
+    return [
+        "doubtful" if not labels.is_known[row, place] else "true" if labels.is_true[row, place] else "false"
+        for place in places
+    ]
 
 
 def test_broader_nouns_are_true_narrower_ones_doubtful_and_others_false() -> None:
     labels = label(NAMED)
-    said = {word: place for place, word in enumerate(labels.words)}
+    assert said_of(labels, 0, "dog", "animal", "beagle", "car") == ["true", "true", "doubtful", "false"]
+    assert said_of(labels, 1, "beagle", "dog", "car") == ["true", "true", "false"]
+    assert said_of(labels, 2, "car", "automobile", "dog") == ["true", "true", "false"]  # synonyms
+    assert said_of(labels, 3, "man", "surfer", "dog") == ["true", "doubtful", "false"]
+    assert said_of(labels, 4, "surfer", "person", "car") == ["true", "true", "false"]
 
-    def of(row: int, word: str) -> str:
-        if not labels.is_known[row, said[word]]:
-            return "doubtful"
-        return "true" if labels.is_true[row, said[word]] else "false"
 
-    assert [of(0, word) for word in ("dog", "animal", "beagle", "car")] == ["true", "true", "doubtful", "false"]
-    assert [of(1, word) for word in ("beagle", "dog", "car")] == ["true", "true", "false"]
-    assert [of(2, word) for word in ("car", "automobile", "dog")] == ["true", "true", "false"]  # synonyms
-    assert [of(3, word) for word in ("man", "surfer", "dog")] == ["true", "doubtful", "false"]
-    assert [of(4, word) for word in ("surfer", "person", "car")] == ["true", "true", "false"]
+def test_what_is_denied_is_false_and_sex_and_age_are_true_of_those_alone_of_whom_they_are_told() -> None:
+    people = [
+        Called("man", ("person",), ("woman", "lady", "skier")),
+        Called("woman", ("person",), ("man", "guy", "boy")),
+        Called("person", (), ("skier",)),
+        Called("surfer", ("person",)),
+        Called("skier", ("person",)),
+    ]
+    labels = label(people)
+    assert said_of(labels, 0, "man", "guy", "person", "woman") == ["true", "true", "true", "false"]
+    assert said_of(labels, 0, "skier", "surfer") == ["false", "doubtful"]
+    assert said_of(labels, 1, "woman", "lady", "man", "skier") == ["true", "true", "false", "doubtful"]
+    assert said_of(labels, 2, "man", "woman", "skier", "surfer") == ["doubtful", "doubtful", "false", "doubtful"]
+    assert said_of(labels, 3, "surfer", "skier", "person", "man") == ["true", "false", "true", "doubtful"]
+
+
+def test_captions_tell_sex_and_age_where_two_agree_and_none_says_otherwise() -> None:
+    assert told_by(["A man on a bench", "a guy sits", "somebody waits"]) == ("man", ("woman", "lady", "girl", "boy"))
+    assert told_by(["two girls", "a girl with a kite"]) == ("girl", ("man", "guy", "boy", "woman", "lady"))
+    assert told_by(["a girl", "a woman"]) == ("person", ("man", "guy", "boy"))  # the age is not told
+    assert told_by(["a man", "a man", "a woman"]) is None
+    assert told_by(["a man", "a person", "a snowman"]) is None
+
+
+def test_nobody_is_what_it_takes_other_things_for() -> None:
+    assert {"skier", "surfer", "tennis player", "player", "rider"} <= set(denied_roles({"dog", "person"}))
+    assert "skier" not in denied_roles({"skis"}) and "surfer" in denied_roles({"skis"})
+    assert "player" not in denied_roles({"sports ball"}) and "tennis player" in denied_roles({"sports ball"})
+    assert "skater" not in denied_roles({"dog"})  # there are other skates than skateboards
 
 
 def lesson_of(nouns: list[str], per_noun: int, words: torch.Tensor) -> tuple[Lesson, list[str]]:
@@ -52,10 +91,11 @@ def lesson_of(nouns: list[str], per_noun: int, words: torch.Tensor) -> tuple[Les
     owners = [noun for noun in nouns for _ in range(per_noun)]
     directions = F.normalize(torch.randn(len(nouns), 40, generator=generator), dim=-1)
     seen = directions.repeat_interleave(per_noun, 0) + 0.1 * torch.randn(len(owners), 40, generator=generator)
-    labels = label([(noun, ()) for noun in owners])
+    labels = label([Called(noun) for noun in owners])
     order = [labels.words.index(noun) for noun in nouns]
+    rivals = ~torch.eye(len(nouns), dtype=torch.bool)
     return Lesson(
-        seen, torch.zeros(len(owners), 12), labels.is_true[:, order], labels.is_known[:, order], words
+        seen, torch.zeros(len(owners), 12), labels.is_true[:, order], labels.is_known[:, order], words, rivals
     ), owners
 
 
@@ -71,6 +111,38 @@ def test_the_fit_tells_trained_nouns_apart_and_knows_which_they_are() -> None:
     assert (logits[is_own] > 0).float().mean() > 0.97 and (logits[~is_own] < 0).float().mean() > 0.97
     assert len(look.familiar) == 4 and look.familiarity(words).min() > 0.99
     assert torch.equal(look.familiarity(-words.sum(0, keepdim=True) * 0), torch.zeros(1))
+
+
+def test_a_noun_yields_to_a_rival_that_fits_much_better() -> None:
+    nouns = ["car", "goldfish", "flamingo", "tench"]
+    words = F.normalize(torch.randn(4, 12, generator=torch.Generator().manual_seed(0)), dim=-1)
+    lesson, _ = lesson_of(nouns, 120, words)
+    look = fit(lesson, steps=150)
+    strange = F.normalize(torch.ones(1, 12), dim=-1)
+    with torch.no_grad():
+        asked = torch.cat([words, strange])
+        logits, verdicts = (each(lesson.seen, lesson.taken_for, asked) for each in (look, look.verdicts))
+        for noun in range(4):
+            best = logits[:, [other for other in range(4) if other != noun]].amax(1)
+            expected = torch.minimum(logits[:, noun], LEAD * (logits[:, noun] - best))
+            torch.testing.assert_close(verdicts[:, noun], expected)
+        assert (verdicts < logits - 1).any() and torch.equal(verdicts[:, 4], logits[:, 4])  # it is no well-trained noun
+        look.rivals.zero_()
+        assert torch.equal(look.verdicts(lesson.seen, lesson.taken_for, asked), logits)
+
+
+def test_rivals_are_near_kin_that_is_never_true_at_once() -> None:
+    named = [Called("dog", ("animal",)), Called("cat", ("animal",)), Called("car", ("vehicle",)), Called("animal")]
+    named += [Called("man", ("person",), ("woman", "lady")), Called("woman", ("person",), ("man", "guy"))]
+    labels = label([*named, Called("surfer", ("person",))])
+    rivals = labels.rivals()
+
+    def are_rivals(asked: str, other: str) -> bool:
+        return bool(rivals[labels.words.index(asked), labels.words.index(other)])
+
+    assert are_rivals("dog", "cat") and are_rivals("woman", "man") and are_rivals("lady", "guy")
+    assert not are_rivals("dog", "car") and not are_rivals("dog", "animal") and not are_rivals("man", "guy")
+    assert not are_rivals("man", "surfer")  # a surfer may be a man
 
 
 def test_scores_are_calibrated_on_videos_that_were_not_fitted(tmp_path: Path) -> None:
@@ -95,11 +167,47 @@ def test_scores_are_calibrated_on_videos_that_were_not_fitted(tmp_path: Path) ->
 def test_crops_come_from_packs_and_from_named_photographs(tmp_path: Path) -> None:
     pack = small_pack()
     crops = list(crops_of_pack(pack))
-    assert crops and {crop.noun for crop in crops} <= set(pack.nouns.broader)
+    assert crops and {crop.called.noun for crop in crops} <= set(pack.nouns.broader)
     assert all(crop.pixels.shape == (224, 224, 3) for crop in crops)
     draw_photograph(tmp_path / "n02088364_1_beagle.png", (30, 30, 90, 90))
     (beagle,) = crops_of_photographs(tmp_path)
-    assert beagle.noun == "beagle" and "dog" in beagle.broader
+    assert beagle.called.noun == "beagle" and "dog" in beagle.called.broader
+
+
+def test_crops_come_from_pictures_whose_captions_tell_of_one_person(tmp_path: Path) -> None:
+    one, small = Thing("person", (4, 4, 20, 16)), Thing("person", (30, 4, 4, 4))
+    pictures = [
+        [one, small],
+        [one],
+        [one, Thing("person", (28, 4, 18, 16))],
+        [one],
+        [one, Thing("skis", (2, 16, 20, 4))],
+    ]
+    said = {"1": ["a man", "a man"], "2": ["a dog"], "3": ["two men", "men"], "4": ["a boy"] * 2, "5": ["a lady"] * 3}
+    make_stills(tmp_path, pictures, said)
+    crops = list(crops_of_captioned(tmp_path, but={"4.png"}))
+    assert [crop.called.noun for crop in crops] == ["man"] * TIMES + ["woman"] * TIMES
+    assert "skier" in crops[0].called.denied and "woman" in crops[0].called.denied
+    assert "skier" not in crops[-1].called.denied and "man" in crops[-1].called.denied
+    assert crops[0].pixels.shape == (224, 224, 3)
+
+
+def test_crops_come_from_files_of_boxes(tmp_path: Path) -> None:
+    person, board, dog = ["person", 40, 20, 140, 200], ["surfboard", 40, 150, 180, 220], ["dog", 150, 100, 240, 200]
+    found, missed = [0.9, 0.9, "runs"], [0.9, 0.9, ""]
+    facts = {"width": 640, "height": 480, "size": [256, 256]}
+    rows = [
+        {"id": "1", "objects": [[*person, *found], [*board, *found]], "small": [], **facts},
+        {"id": "2", "objects": [[*person, *found], [*dog, *missed]], "small": [["skis", 0, 0, 9, 9]], **facts},
+    ]
+    for row in rows:
+        Image.new("RGB", (256, 256), (90, 120, 40)).save(tmp_path / f"{row['id']}.jpg")
+    with lzma.open(tmp_path / "boxes.jsonl.xz", "wt") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    crops = {crop.called.noun: crop.called for crop in crops_of_boxes([tmp_path / "boxes.jsonl.xz"], tmp_path)}
+    assert crops.keys() == {"surfer", "surfboard", "person"}  # the dog has no mask, so nobody checked its box
+    assert crops["surfer"].broader == ("person",) and not crops["surfer"].denied
+    assert "surfer" in crops["person"].denied and "skier" not in crops["person"].denied
 
 
 def test_the_command_makes_a_second_look(
@@ -122,5 +230,13 @@ def test_the_command_makes_a_second_look(
     made = run(*arguments, tmp_path / "answers")
     assert made.code == 0 and "Expected calibration error" in made.out
     assert load_second_look(tmp_path / "checkpoint") is not None
+    kept = ("--seen", tmp_path / "crops.safetensors", "--out", tmp_path / "other.safetensors")
+    first = run(*arguments, tmp_path / "answers", *kept)
+    monkeypatch.setattr(seeing, "look_at", lambda *_: pytest.fail("It looked again."))
+    assert first.code == 0 and run(*arguments, tmp_path / "answers", *kept).out == first.out
+    others = run(*arguments, tmp_path / "answers", "--photographs", tmp_path, *kept)
+    assert others.code == 2 and "other pictures" in others.err
+    nothing = run(*arguments, tmp_path / "answers", "--hold-out", "dog,car", *kept)
+    assert nothing.code == 0 and nothing.out != first.out
     again = run(*asked)
     assert again.code == 2 and "another second_look" in again.err  # no run mixes answers with and without it

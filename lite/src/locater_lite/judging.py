@@ -1,7 +1,7 @@
 """Is what was marked what was said? Masks are looked at again, and what is hardly believed is not marked."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -61,23 +61,12 @@ class Judge:
             picture = np.ascontiguousarray(crop.transpose(2, 0, 1)[None], dtype=np.float32) / 255
             found = self._graphs.run("visual", {"frames": picture})
             own = [place for place, owner in enumerate(self._carried) if owner == row]
-            verdicts = self._verdicts(found["seen"], found["taken_for"], self._nouns[[row]])
-            on = self._verdicts(found["seen"], found["taken_for"], self._carriers[own])
-            verdict = [verdicts[0, 0] if self._nouns[row].any() else 0.0, min(on[0], default=0.0)]
+            on_noun = verdicts(self._weights, rules, found["seen"], found["taken_for"], self._nouns[[row]])
+            on = _logits(self._weights, found["seen"], found["taken_for"], self._carriers[own])
+            verdict = [on_noun[0, 0] if self._nouns[row].any() else 0.0, min(on[0], default=0.0)]
             count = min(looks[row, 2] + 1, rules["longest_mean"])
             looks[row, :2] += (np.array(verdict, np.float32) - looks[row, :2]) / count
             looks[row, 2] = count
-
-    def _verdicts(self, seen: Array, taken_for: Array, nouns: Array) -> Array:
-        """Logits (N, M) of pictures going with nouns (M, E)."""
-        weights = self._weights
-        hidden = nouns @ weights["from_noun.0.weight"].T + weights["from_noun.0.bias"]
-        hidden = hidden * 0.5 * (1 + np.vectorize(math.erf, otypes=[np.float32])(hidden / math.sqrt(2)))
-        named = _unit(hidden @ weights["from_noun.2.weight"].T + weights["from_noun.2.bias"])
-        crops = _unit(seen @ weights["from_crop.weight"].T + weights["from_crop.bias"])
-        likeness = weights["likeness"] * taken_for @ nouns.T + weights["bias"]
-        verdicts: Array = np.exp(weights["scale"]) * crops @ named.T + likeness
-        return verdicts
 
     def _familiarity(self, nouns: Array) -> Array:
         familiarity: Array = (nouns @ self._weights["familiar"].T).max(-1, initial=0.0).clip(0, 1)
@@ -94,6 +83,31 @@ class Judge:
                 row[:] = _unit(meanings[tokens.word_of_token[0] >= 0].mean(0))
         is_taught: Array = (rows @ self._weights["taught"].T > self._rules["well_known"]).any(-1, keepdims=True)
         return np.where(is_taught, 0, rows)
+
+
+def verdicts(
+    weights: Mapping[str, Array], rules: Mapping[str, float], seen: Array, taken_for: Array, nouns: Array
+) -> Array:
+    """Logits (N, M) of pictures going with nouns (M, E), or `lead` times the lead over a rival where that is lower."""
+    logits = _logits(weights, seen, taken_for, nouns)
+    familiar = weights["familiar"]
+    if not len(familiar):
+        return logits
+    likeness = nouns @ familiar.T
+    is_rival = weights["rivals"][likeness.argmax(-1)] & (likeness.max(-1) > rules["well_known"])[:, None]
+    best = np.where(is_rival, _logits(weights, seen, taken_for, familiar)[:, None], -np.inf).max(-1)
+    lower: Array = np.minimum(logits, rules["lead"] * (logits - best))
+    return lower
+
+
+def _logits(weights: Mapping[str, Array], seen: Array, taken_for: Array, nouns: Array) -> Array:
+    hidden = nouns @ weights["from_noun.0.weight"].T + weights["from_noun.0.bias"]
+    hidden = hidden * 0.5 * (1 + np.vectorize(math.erf, otypes=[np.float32])(hidden / math.sqrt(2)))
+    named = _unit(hidden @ weights["from_noun.2.weight"].T + weights["from_noun.2.bias"])
+    crops = _unit(seen @ weights["from_crop.weight"].T + weights["from_crop.bias"])
+    likeness = weights["likeness"] * taken_for @ nouns.T + weights["bias"]
+    logits: Array = np.exp(weights["scale"]) * crops @ named.T + likeness
+    return logits
 
 
 def _unit(rows: Array) -> Array:

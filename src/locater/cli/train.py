@@ -150,24 +150,41 @@ def ablate(
 
 def second_look(
     checkpoint: CheckpointArgument,
-    pack: Annotated[Path, typer.Option(help="A pack of the composed world, whose named things are learned.")],
     answers: Annotated[Path, typer.Option(help="Folder of `locater evaluate` on --data, with the checkpoint alone.")],
     data: Annotated[str, typer.Option(metavar="NAME[:ROOT]", help="What it was evaluated on, as coco-val:ROOT.")],
     out: Annotated[Path, typer.Option(help="The file; in a checkpoint's folder it is called second_look.safetensors.")],
+    pack: Annotated[
+        Path | None, typer.Option(help="A pack of the composed world, whose named things are learned.")
+    ] = None,
+    boxes: Annotated[
+        list[Path],
+        typer.Option(help="A file of named boxes in --pictures, as tools.coco_pack reads it; again for more."),
+    ] = [],  # noqa: B006
+    pictures: Annotated[Path | None, typer.Option(help="The folder of the pictures that --boxes are in.")] = None,
     photographs: Annotated[
         Path | None, typer.Option(help="A folder of photographs of single things, named as n02084071_dog.jpg.")
+    ] = None,
+    captioned: Annotated[
+        Path | None, typer.Option(help="A folder as coco-val's, whose captions tell men, women, boys and girls apart.")
+    ] = None,
+    hold_out: Annotated[str, typer.Option(help="Nouns that are not learned, as zebra,giraffe.")] = "",
+    seen: Annotated[
+        Path | None, typer.Option(help="A file that keeps what was seen in the pictures, for further fits in seconds.")
     ] = None,
 ) -> None:
     """Train what tells whether a mask shows what was said, and how likely it is right."""
     from locater.datasets.catalog import find_source
     from locater.training.second_look.command import SecondLookRequest, make_second_look
+    from locater.worlds.composed.pack.holdout import HoldOut
 
+    source = find_source(data).open()
+    held_out = HoldOut.of(hold_out.split(","))
+    request = SecondLookRequest(
+        checkpoint, pack, tuple(boxes), pictures, photographs, captioned, seen, held_out, answers, source, out
+    )
     with progress_display("crops/s") as progress:
         task = progress.add_task("looking at named things")
-        made = make_second_look(
-            SecondLookRequest(checkpoint, pack, photographs, answers, find_source(data).open(), out),
-            listen=lambda count: progress.update(task, completed=count),
-        )
+        made = make_second_look(request, listen=lambda count: progress.update(task, completed=count))
     for each in made.calibration.bins:
         say(f"score {each.confidence:.2f}  right {each.right:.2f}  of {each.count}")
     found = made.calibration

@@ -27,7 +27,7 @@ from locater.inference.effort import DEFAULT_CELLS
 from locater.inference.segmenter import CHUNK_FRAMES
 from locater.io.results_folder import results_folder
 from locater.model.locater import Locater
-from locater.model.second_look import WELL_KNOWN, SecondLook
+from locater.model.second_look import LEAD, WELL_KNOWN, SecondLook
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
 from locater.model.visual.refiner import PATCH
 from locater.records import Tokens
@@ -44,6 +44,7 @@ SECOND_LOOK_RULES = {
     "longest_mean": judging.LONGEST_MEAN,
     "least_pixels": judging.LEAST_PIXELS,
     "well_known": WELL_KNOWN,
+    "lead": LEAD,
     "doubted": judging.DOUBTED,
     "doubted_if_strange": judging.DOUBTED_IF_STRANGE,
     "carrier_doubted": judging.CARRIER_DOUBTED,

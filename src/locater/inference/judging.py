@@ -22,7 +22,7 @@ LONGEST_MEAN = 16.0  # looks that the verdict remembers
 LEAST_PIXELS = 30  # of a mask that can be looked at
 # Verdicts below which a mask is not believed to show what is said, chosen on the development videos (docs/results.md):
 # of a noun that was trained often, of any other, and of what the thing is said to be on ("a man on a horse").
-DOUBTED, DOUBTED_IF_STRANGE, CARRIER_DOUBTED = -3.0, -5.0, -4.0
+DOUBTED, DOUBTED_IF_STRANGE, CARRIER_DOUBTED = -3.5, -5.0, -4.0
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Judge:
             return looks
         seen, taken_for = look_at(self.model, [crop_of(result.frame.pixels, result.masks[row]) for row in chosen])
         with torch.inference_mode():
-            on_nouns = self.second_look(seen, taken_for, said.nouns[chosen]).diagonal()
+            on_nouns = self.second_look.verdicts(seen, taken_for, said.nouns[chosen]).diagonal()
             on_carriers = self.second_look(seen, taken_for, said.carriers)
         verdicts = torch.zeros(len(chosen), 2)
         for place, row in enumerate(chosen):

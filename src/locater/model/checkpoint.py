@@ -34,6 +34,7 @@ _OLD_MEMORY_SETTINGS = {"digest": "read_mlp", "doings": "motion_targets"}
 _OLD_TENSORS = {"memory.digest.": "memory.read_mlp.", "doings.": "motion_targets."}
 CONFIG, WEIGHTS, CARD, TEXT_ENCODER = "config.json", "model.safetensors", "README.md", "text_encoder"
 SECOND_LOOK = "second_look.safetensors"  # not every checkpoint has one
+_MOST_FAMILIAR = 10_000  # nouns of a second look, which has a table of their pairs
 _LARGEST_CONFIG = 64 * 2**20  # bytes: a vocabulary of a million words
 _CHECKPOINT = (CONFIG, WEIGHTS)  # a folder that holds both is one
 
@@ -195,9 +196,11 @@ def load_second_look(folder: Path) -> SecondLook | None:
         familiar, meaning_width = tensors["familiar"].shape
     except (KeyError, ValueError):
         raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.") from None
-    if max(channels, meaning_width, width, familiar) > max(tensor.numel() for tensor in tensors.values()):
+    largest = max(tensor.numel() for tensor in tensors.values())
+    if max(channels, meaning_width, width, familiar) > largest or familiar > _MOST_FAMILIAR:
         raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.")
     tensors.setdefault("taught", tensors["familiar"][:0])  # files of networks that nobody tuned have none
+    tensors.setdefault("rivals", torch.zeros(familiar, familiar, dtype=torch.bool))
     look = SecondLook(channels, meaning_width, width, familiar, len(tensors["taught"]))
     _fill(look, tensors, path)
     return look.float().eval()

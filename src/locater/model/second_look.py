@@ -8,6 +8,7 @@ HIDDEN = 256
 MEASURES = 4
 WELL_KNOWN = 0.99  # likeness of a noun to one that was trained often: the same, but for rounding
 LEAST_SURE = 1e-3
+LEAD = 1.5  # what a lead over rivals weighs; chosen on the development videos
 
 
 class SecondLook(nn.Module):
@@ -16,11 +17,13 @@ class SecondLook(nn.Module):
     Patches are recognised one by one, and near kin have much in common: a dog's flank is a cow's. The whole thing in
     one picture tells them apart. Crops and nouns have vectors of one space, learned from many named things, so that a
     noun that was never trained on has a place among those that were. `familiar` are those that were, often: a verdict
-    on a noun far from all of them weighs less. `taught` are names that the network was given later, by people whose
-    word goes before this one's: it says nothing on them.
+    on a noun far from all of them weighs less. `rivals` tells which of them are near kin and never true at once, as a
+    horse and a cow: what goes with one much better is not the other. `taught` are names that the network was given
+    later, by people whose word goes before this one's: it says nothing on them.
     """
 
     familiar: Tensor  # (K, E): directions of well-trained nouns
+    rivals: Tensor  # (K, K) bool
     taught: Tensor  # (L, E): directions of names that it says nothing on
 
     def __init__(self, channels: int, meaning_width: int, width: int, familiar: int, taught: int = 0) -> None:
@@ -31,6 +34,7 @@ class SecondLook(nn.Module):
         self.likeness = nn.Parameter(torch.tensor(3.0))  # of what ImageNet's classifier takes the crop for
         self.bias = nn.Parameter(torch.tensor(-2.0))
         self.register_buffer("familiar", torch.zeros(familiar, meaning_width))
+        self.register_buffer("rivals", torch.zeros(familiar, familiar, dtype=torch.bool))
         self.register_buffer("taught", torch.zeros(taught, meaning_width))
         self.weights = nn.Linear(MEASURES, 1)  # a logistic regression on answers that were not trained on
 
@@ -39,6 +43,17 @@ class SecondLook(nn.Module):
         crops = F.normalize(self.from_crop(seen), dim=-1)
         named = F.normalize(self.from_noun(nouns), dim=-1)
         return self.scale.exp() * crops @ named.T + self.likeness * taken_for @ nouns.T + self.bias
+
+    def verdicts(self, seen: Tensor, taken_for: Tensor, nouns: Tensor) -> Tensor:
+        """`forward`'s logits (N, M), or `LEAD` times the lead over a noun's best rival where that is lower."""
+        logits: Tensor = self(seen, taken_for, nouns)
+        if not len(self.familiar):
+            return logits
+        likeness, place = (nouns @ self.familiar.T).max(-1)
+        is_rival = self.rivals[place] & (likeness > WELL_KNOWN)[:, None]  # (M, K)
+        of_rivals: Tensor = self(seen, taken_for, self.familiar)  # (N, K)
+        best = of_rivals[:, None].masked_fill(~is_rival, -torch.inf).amax(-1)
+        return torch.minimum(logits, LEAD * (logits - best))
 
     def familiarity(self, nouns: Tensor) -> Tensor:
         """Of nouns (M, E), each in [0, 1] as its likeness (M,) to the nearest well-trained one."""

@@ -58,7 +58,7 @@ def calibrate(look: SecondLook, model: Locater, answers: Sequence[Answer]) -> Ca
     sureness = torch.tensor([answer.sureness for answer in answers])
     with torch.no_grad():
         seen, taken_for = (torch.stack([getattr(each, name) for each in answers]) for name in ("seen", "taken_for"))
-        verdicts = look(seen, taken_for, meanings).diagonal()
+        verdicts = look.verdicts(seen, taken_for, meanings).diagonal()
         kept = believed(verdicts, look.familiarity(meanings))
         given = measures(verdicts, look.familiarity(meanings), sureness)[kept]
     is_right = torch.tensor([answer.is_right for answer in answers])[kept]

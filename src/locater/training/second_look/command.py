@@ -1,29 +1,29 @@
 """From a checkpoint, named things and an evaluation's answers to a second look: what `locater second-look` calls."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from locater.errors import LocaterError
 from locater.evaluation.metrics.calibration import Calibration
 from locater.evaluation.run.journal import JournalReader
-from locater.inference.judging import look_at, meanings_of
+from locater.inference.judging import meanings_of
+from locater.io.digests import digest_of, text_digest
 from locater.model.cast_model import cast_model
-from locater.model.checkpoint import from_pretrained, save_second_look
+from locater.model.checkpoint import find_checkpoint, from_pretrained, save_second_look
 from locater.model.locater import Locater
 from locater.model.visual.efficientnet import EfficientNetLite
 from locater.records import Dataset
+from locater.training.second_look.boxes import crops_of_boxes
 from locater.training.second_look.calibrate import calibrate, read_answers
-from locater.training.second_look.crops import NamedCrop, crops_of_pack, crops_of_photographs
+from locater.training.second_look.crops import NamedCrop, crops_of_captioned, crops_of_pack, crops_of_photographs
 from locater.training.second_look.fit import Lesson, fit
 from locater.training.second_look.labels import label
+from locater.training.second_look.seen import Seen, look_at_all
+from locater.worlds.composed.pack.holdout import HoldOut
 from locater.worlds.composed.pack.pack import Pack
-
-_AT_A_TIME = 32  # crops
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,13 @@ class SecondLookRequest:
     """What is asked for."""
 
     checkpoint: str
-    pack: Path
+    pack: Path | None
+    boxes: tuple[Path, ...]  # files of named boxes
+    pictures: Path | None  # that these boxes are in
     photographs: Path | None  # of single named things
+    captioned: Path | None  # pictures of people with captions
+    seen: Path | None  # the file that keeps what was seen in crops
+    held_out: HoldOut  # nouns that are not learned
     answers: Path  # an evaluation's folder
     data: Dataset  # that it was an evaluation on
     out: Path  # the file
@@ -57,33 +62,39 @@ def make_second_look(request: SecondLookRequest, listen: Callable[[int], None] =
     if not journal.answers:
         raise LocaterError(f"{request.answers} holds no answers; make some with `locater evaluate` on the same data.")
     fast = cast_model(model, torch.bfloat16)
-    named = crops_of_pack(Pack(request.pack))
-    if request.photographs is not None:
-        named = chain(named, crops_of_photographs(request.photographs))
-    seen, taken_for, names = _looked_at(fast, named, listen)
-    labels = label(names)
-    lesson = Lesson(seen, taken_for, labels.is_true, labels.is_known, meanings_of(model, labels.words))
+    found = _seen(request, fast, listen).without(request.held_out)
+    labels = label(found.called)
+    meanings = meanings_of(model, labels.words)
+    lesson = Lesson(found.seen, found.taken_for, labels.is_true, labels.is_known, meanings, labels.rivals())
     look = fit(lesson)
     answers = read_answers(fast, request.data, list(journal.answers.values()))
     trusted = calibrate(look, model, answers)
     save_second_look(look, request.out)
-    return Made(len(names), len(labels.words), trusted)
+    return Made(len(found.called), len(labels.words), trusted)
 
 
-def _looked_at(
-    model: Locater, named: Iterable[NamedCrop], listen: Callable[[int], None]
-) -> tuple[Tensor, Tensor, list[tuple[str, tuple[str, ...]]]]:
-    """What is seen in crops (N, C), what they are taken for (N, E), and what they are called."""
-    parts: list[tuple[Tensor, Tensor]] = []
-    names: list[tuple[str, tuple[str, ...]]] = []
-    for some in _at_a_time(named):
-        parts.append(look_at(model, [each.pixels for each in some]))
-        names += [(each.noun, each.broader) for each in some]
-        listen(len(names))
-    return torch.cat([seen for seen, _ in parts]), torch.cat([taken for _, taken in parts]), names
+def _seen(request: SecondLookRequest, model: Locater, listen: Callable[[int], None]) -> Seen:
+    """What is seen in all crops: read from the request's file where it is there, else looked at and written to it."""
+    if request.seen is None:
+        return look_at_all(model, _named(request), listen)
+    weights = digest_of(find_checkpoint(request.checkpoint) / "model.safetensors")
+    sources = (request.pack, *request.boxes, request.pictures, request.photographs, request.captioned)
+    made_from = text_digest(weights, *map(str, sources))
+    if request.seen.exists():
+        return Seen.load(request.seen, made_from)
+    found = look_at_all(model, _named(request), listen)
+    found.save(request.seen, made_from)
+    return found
 
 
-def _at_a_time(named: Iterable[NamedCrop]) -> Iterator[list[NamedCrop]]:
-    rest = iter(named)
-    while some := list(islice(rest, _AT_A_TIME)):
-        yield some
+def _named(request: SecondLookRequest) -> Iterator[NamedCrop]:
+    """Crops of everything; no picture that the answers are on is learned from."""
+    if request.pack is not None:
+        yield from crops_of_pack(Pack(request.pack))
+    if request.pictures is not None:
+        yield from crops_of_boxes(request.boxes, request.pictures)
+    if request.photographs is not None:
+        yield from crops_of_photographs(request.photographs)
+    if request.captioned is not None:
+        asked = {info.video for info in request.data.samples()}
+        yield from crops_of_captioned(request.captioned, asked)

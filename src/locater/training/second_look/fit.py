@@ -27,6 +27,7 @@ class Lesson:
     is_true: Tensor  # (N, M) bool
     is_known: Tensor  # (N, M) bool
     words: Tensor  # (M, E): directions; zeros where the network has none
+    rivals: Tensor  # (M, M) bool: of what the second word names, the first is false, though they are near kin
 
 
 def fit(lesson: Lesson, seed: int = 0, steps: int | None = None) -> SecondLook:
@@ -43,6 +44,7 @@ def fit(lesson: Lesson, seed: int = 0, steps: int | None = None) -> SecondLook:
         torch.manual_seed(seed)
         look = SecondLook(lesson.seen.shape[1], lesson.words.shape[1], WIDTH, int(often.sum()))
     look.familiar.copy_(lesson.words[often])
+    look.rivals.copy_(lesson.rivals[often][:, often])
     optimizer = torch.optim.AdamW(look.parameters(), lr=RATE, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, steps)
     for _ in range(steps):

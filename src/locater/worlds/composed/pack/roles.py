@@ -1,6 +1,6 @@
 """What people are by what they are on or hold: somebody on a surfboard is a surfer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from locater.worlds.composed.pack.photographs import Shown
@@ -22,25 +22,27 @@ _LEAST_SHARED = 0.3  # of the smaller of the two boxes
 
 def with_roles(things: Sequence[Shown]) -> tuple[Shown, ...]:
     """The things of a photograph with its people called by what they do, where one thing beside them tells it."""
-    return tuple(replace(thing, noun=role, broader=("person",)) if role else thing for thing, role in _told(things))
+    named = [(thing.noun, thing.box) for thing in things]
+    roles = [role_of(thing.box, named) if thing.noun == "person" else "" for thing in things]
+    return tuple(
+        replace(thing, noun=role, broader=("person",)) if role else thing
+        for thing, role in zip(things, roles, strict=True)
+    )
 
 
-def _told(things: Sequence[Shown]) -> list[tuple[Shown, str]]:
-    told = []
-    for thing in things:
-        found = {_role(thing.box, other) for other in things} - {""} if thing.noun == "person" else set()
-        told.append((thing, found.pop() if len(found) == 1 else ""))
-    return told
+def role_of(person: Box, named: Iterable[tuple[str, Box]]) -> str:
+    """What somebody in the box `person` is by the things of a picture; "" where they tell nothing, or two things."""
+    found = {_role(person, noun, box) for noun, box in named} - {""}
+    return found.pop() if len(found) == 1 else ""
 
 
-def _role(person: Box, other: Shown) -> str:
-    """What somebody in the box `person` is by this thing; "" where it tells nothing."""
-    if other.noun in HELD and _shared(person, other.box) >= _LEAST_SHARED:
-        return HELD[other.noun]
-    left, _, right, bottom = other.box
+def _role(person: Box, noun: str, box: Box) -> str:
+    if noun in HELD and _shared(person, box) >= _LEAST_SHARED:
+        return HELD[noun]
+    left, _, right, bottom = box
     is_above = left < (person[0] + person[2]) / 2 < right and person[3] < bottom + 0.02
-    if other.noun in RIDDEN and is_above and _shared(person, other.box) >= _LEAST_SHARED:
-        return RIDDEN[other.noun]
+    if noun in RIDDEN and is_above and _shared(person, box) >= _LEAST_SHARED:
+        return RIDDEN[noun]
     return ""
 
 
