@@ -53,7 +53,7 @@ NOT_HERE = {
     "locater ensemble": APART,
     "from locater.inference.ensemble": APART,
     "python -m experiments.ensemble": "five minutes per seed",
-    "python -m experiments.sprite_pack": "writes the pack that the tests of composed worlds have smaller",
+    "python -m experiments.ensemble.sprite_pack": "writes the pack that the tests of composed worlds have smaller",
     "python -m tools.authors": f"{DOWNLOADS}; tests/model/authors",
     'locater segment clip.mp4 "the dog on the left" --checkpoint FOLDER': f"{DOWNLOADS}; tests/model/authors",
     "locater evaluate default failures:PACK": "tests/worlds/composed has failure types of a pack",

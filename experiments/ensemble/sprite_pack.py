@@ -1,4 +1,4 @@
-"""A pack of drawn sprites for the composed world, without any download: `python -m experiments.sprite_pack DIR`.
+"""A pack of drawn sprites for the composed world: `python -m experiments.ensemble.sprite_pack DIR`, with no download.
 
 Eight classes on plain backgrounds, two of which the training split lacks. A network of 64 pixels learns them in minutes
 of one core: `locater reproduce --miniature --small --data composed:DIR/pack_some` (docs/reproduction.md).
