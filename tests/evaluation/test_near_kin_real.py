@@ -1,21 +1,27 @@
-"""The shipped network on real photographs of one animal: how often another animal's noun is left alone.
+"""The shipped network on real photographs of one animal: how often it is found, and another's noun is left alone.
 
-It was trained on these photographs among others, so the figure says what it has learnt of them, not how it generalises.
+It was trained on these photographs among others, but for giraffes and zebras, so the figure says what it has learnt of
+them, not how it generalises.
 """
 
 import hashlib
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
+from pycocotools.coco import COCO
 
-from locater.datasets.coco import read_coco
 from locater.datasets.coco_val import FAMILIES
 from locater.datasets.reading.picture_sequence import PictureSequence
 from locater.inference.segmenter import Segmenter
+from locater.records import Mask
+from locater.video.overlap import mask_iou
 from tests.support.datasets.making_datasets import real_data
 
 PHOTOGRAPHS = 32
 OTHERS = 3  # nouns asked beside its own, of each
+RIGHT = 0.5  # IoU
 ANIMALS = FAMILIES["animals"]
 
 
@@ -24,17 +30,24 @@ def drawn(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def photographs() -> list[tuple[Path, str]]:
-    """Some in which one animal's class is seen, whatever else is; and its name."""
+def photographs() -> list[tuple[Path, str, list[Mask]]]:
+    """Some in which one animal's class is seen, whatever else is; its name, and the mask of each of its kind."""
     root = real_data("coco_subset")
-    index = read_coco(root / "instances.json")
-    seen: dict[str, set[str]] = {}
-    for annotation in index.annotations.values():
-        picture = str(index.images[annotation["image_id"]]["file_name"])
-        seen.setdefault(picture, set()).add(str(index.categories[annotation["category_id"]]["name"]))
-    animals = {picture: names.intersection(ANIMALS) for picture, names in seen.items()}
-    single = [(root / "images" / picture, min(names)) for picture, names in animals.items() if len(names) == 1]
-    return sorted(single, key=lambda each: drawn(each[0].name))[:PHOTOGRAPHS]
+    index = COCO(str(root / "instances.json"))
+    animals = {each["id"]: str(each["name"]) for each in index.dataset["categories"] if each["name"] in ANIMALS}
+    single = []
+    for image in sorted(index.dataset["images"], key=lambda each: drawn(str(each["file_name"]))):
+        seen = [each for each in index.imgToAnns[image["id"]] if each["category_id"] in animals]
+        if len({each["category_id"] for each in seen}) == 1:
+            masks = [index.annToMask(each).astype(bool) for each in seen]
+            single.append((root / "images" / image["file_name"], animals[seen[0]["category_id"]], masks))
+    return single[:PHOTOGRAPHS]
+
+
+def is_right(mask: Mask, animals: list[Mask]) -> bool:
+    """Whether one of them, or all together, is marked."""
+    whole = np.array(Image.fromarray(mask).resize(animals[0].shape[::-1]))
+    return max(mask_iou(whole, each) for each in (*animals, np.logical_or.reduce(animals))) > RIGHT
 
 
 @pytest.mark.slow
@@ -42,15 +55,14 @@ def test_near_kin_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     segmenter = Segmenter.from_pretrained("default", "cpu")
     found: list[bool] = []
     left_alone: list[bool] = []
-    for path, name in photographs():
+    for path, name, animals in photographs():
         others = sorted(set(ANIMALS) - {name}, key=lambda other: drawn(f"{path.name} {other}"))[:OTHERS]
         sentences = [f"the {noun}" for noun in (name, *others)]
         (result,) = segmenter.segment(PictureSequence(path.name, [path], 1.0), sentences)
-        is_marked = [bool(mask.any()) for mask in result.masks]
-        found.append(is_marked[0])
-        left_alone += [not each for each in is_marked[1:]]
+        found.append(is_right(result.masks[0], animals))
+        left_alone += [not mask.any() for mask in result.masks[1:]]
     own, kin = sum(found) / len(found), sum(left_alone) / len(left_alone)
     with capsys.disabled():
-        print(f"\n{PHOTOGRAPHS} photographs: own noun marked in {own:.1%}, another animal's left alone in {kin:.1%}")
+        print(f"\n{PHOTOGRAPHS} photographs: own animal found in {own:.1%}, another animal's left alone in {kin:.1%}")
     assert len(left_alone) == PHOTOGRAPHS * OTHERS
-    assert own >= 0.85 and kin >= 0.65  # 90.6 % and 69.8 % when it was written
+    assert own >= 0.78 and kin >= 0.88  # 81.2 % and 92.7 %; without its second look 87.5 % and 67.7 %
