@@ -78,6 +78,45 @@ def test_looks_become_rarer_and_begin_when_something_is_marked(model: Locater, m
     assert looks is not None and looks[0, 2] == 5 and looks[1, 2] == 0
 
 
+def test_what_is_doubted_is_looked_at_more_often_and_believed_as_soon_as_another_thing_is_marked(
+    model: Locater, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = Judge(model, believing(model, ["car", "flamingo"], "car", 5.0), threshold=0.0)
+    shown, looked = -5.0, []
+
+    def verdicts(result: FrameResult, said: object, chosen: list[int]) -> torch.Tensor:
+        looked.append((result.frame.index, len(chosen)))
+        return torch.tensor([[shown, 0.0]] * len(chosen))
+
+    monkeypatch.setattr(judge, "_verdicts", verdicts)
+    looks, is_marked = None, []
+    for at in range(41):
+        shown = -5.0 if at < 21 else 1.0  # something else is marked from frame 21 on
+        each = marked(at)
+        masks = each.masks.copy()
+        masks[1:] = False
+        (judged,) = judge.over([replace(each, masks=masks)], looks)
+        looks = judged.state.looks
+        is_marked.append(bool(judged.masks[0].any()))
+    assert looked == [(at, 1) for at in (0, 1, 2, 4, 8, 12, 16, 20, 24, 32)]
+    assert is_marked == [False] * 24 + [True] * 17
+    assert looks is not None and looks[0].tolist() == [1.0, 0.0, 2.0]
+
+
+def test_a_look_that_is_not_clear_is_one_among_others(model: Locater, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = Judge(model, believing(model, ["car"], "car", 5.0), threshold=0.0)
+    verdicts = iter([-6.0, -0.5])
+    monkeypatch.setattr(judge, "_verdicts", lambda *_: torch.tensor([[next(verdicts), 0.0]]))
+    looks = None
+    for at in range(2):
+        each = marked(at)
+        masks = each.masks.copy()
+        masks[1:] = False
+        (judged,) = judge.over([replace(each, masks=masks)], looks)
+        looks = judged.state.looks
+    assert looks is not None and looks[0].tolist() == [-3.25, 0.0, 2.0]
+
+
 def test_a_video_that_goes_on_has_the_same_scores(model: Locater, tmp_path: Path) -> None:
     look = believing(model, ["car", "flamingo"], "car", 3.0)
     segmenter = Segmenter(model, "cpu", second_look=look)

@@ -15,7 +15,7 @@ from locater.model.text import LSTMEncoder
 from locater.text import colour_names, words
 from locater.text.roles import lexicon
 from locater_lite.errors import LocaterError
-from locater_lite.judging import verdicts
+from locater_lite.judging import asked, verdicts
 from locater_lite.sentences import Reader
 from locater_lite.text import colour_names as their_colours
 from locater_lite.text import lexicon as their_lexicon
@@ -71,11 +71,14 @@ def test_verdicts_are_those_of_the_second_look() -> None:
     seen, taken_for = (random.normal(size=(6, width)).astype(np.float32) for width in (1280, look.familiar.shape[1]))
     taken_for /= np.linalg.norm(taken_for, axis=1, keepdims=True)
     strange = random.normal(size=(2, look.familiar.shape[1])).astype(np.float32)
-    nouns = np.concatenate([look.familiar.numpy(), strange / np.linalg.norm(strange, axis=1, keepdims=True)])
+    strange /= np.linalg.norm(strange, axis=1, keepdims=True)
+    nouns = np.concatenate([look.familiar.numpy(), look.rare.numpy(), strange])
     weights = {name: tensor.numpy() for name, tensor in look.state_dict().items()}
     with torch.no_grad():
-        ours = look.verdicts(*(torch.from_numpy(each) for each in (seen, taken_for, nouns))).numpy()
-    assert np.abs(verdicts(weights, SECOND_LOOK_RULES, seen, taken_for, nouns) - ours).max() < 1e-3
+        ready = look.asked(torch.from_numpy(nouns))
+        ours = look.verdicts(torch.from_numpy(seen), torch.from_numpy(taken_for), ready).numpy()
+    theirs = verdicts(weights, SECOND_LOOK_RULES, seen, taken_for, asked(weights, SECOND_LOOK_RULES, nouns))
+    assert np.abs(theirs - ours).max() < 1e-3
 
 
 def test_a_network_with_a_tokenizer_of_its_own_is_refused() -> None:

@@ -11,6 +11,17 @@ EXPORTED_PRESENCE = "export/test_export.py::test_the_graphs_one_after_another_ar
 
 INFERENCE = (
     Mutant(
+        name="doubted-for-ever",
+        file="inference/judging.py",
+        old="is_doubted[chosen] & said.believed(verdicts, CLEAR, chosen)",
+        new="is_doubted[chosen] & said.believed(verdicts, 99.0, chosen)",
+        tests=(
+            "inference/test_judging.py::"
+            "test_what_is_doubted_is_looked_at_more_often_and_believed_as_soon_as_another_thing_is_marked",
+        ),
+        why="A bus that comes after a car would be refused for the car's sake.",
+    ),
+    Mutant(
         name="asked-again-of-the-same-video",
         file="inference/telling/asking_again.py",
         old="Frame(index, frame.timestamp, painted_over(frame.pixels, hole))",

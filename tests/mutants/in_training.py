@@ -290,9 +290,20 @@ TRAINING = (
     Mutant(
         name="second-look-without-rivals",
         file="model/second_look.py",
-        old="self.rivals[place] & (likeness > WELL_KNOWN)[:, None]",
-        new="self.rivals[place] & (likeness > 2)[:, None]",
+        old="is_same.float() @ unpacked(self.rivals).float() > 0",
+        new="is_same.float() @ unpacked(self.rivals).float() > 2",
         tests=("training/test_second_look.py::test_a_noun_yields_to_a_rival_that_fits_much_better",),
         why="A horse would do for a cow as far as it looks like one.",
+    ),
+    Mutant(
+        name="second-look-deaf-to-what-a-crop-is-taken-for",
+        file="model/second_look.py",
+        old="torch.minimum(verdicts, behind) + RARE_GIVEN",
+        new="verdicts + RARE_GIVEN",
+        tests=(
+            "training/test_second_look.py::"
+            "test_a_noun_that_was_seldom_trained_yields_to_rivals_and_to_what_the_crop_is_taken_for",
+        ),
+        why="A flamingo would do for a swan, which was seen six times.",
     ),
 )

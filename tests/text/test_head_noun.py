@@ -22,6 +22,7 @@ from locater.text.words import split_words
         ("two girls dancing", "girls"),
         ("the fire hydrant next to the road", "fire hydrant"),
         ("the tennis player", "tennis player"),
+        ("the traffic light on the left", "traffic light"),
         ("the bed", "bed"),
         ("the building behind the tree", "building"),
         ("the glass", "glass"),

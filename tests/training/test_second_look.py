@@ -2,6 +2,7 @@
 
 import json
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch.nn import functional as F
 
 from locater.inference.judging import meanings_of
 from locater.model.checkpoint import load_second_look, save_pretrained
-from locater.model.second_look import LEAD, measures
+from locater.model.second_look import LEAD, RARE_GIVEN, RARE_LEAD, TAKEN_LEAD, measures
 from locater.training.second_look import fit as fitting
 from locater.training.second_look import seen as seeing
 from locater.training.second_look.boxes import crops_of_boxes
@@ -121,14 +122,51 @@ def test_a_noun_yields_to_a_rival_that_fits_much_better() -> None:
     strange = F.normalize(torch.ones(1, 12), dim=-1)
     with torch.no_grad():
         asked = torch.cat([words, strange])
-        logits, verdicts = (each(lesson.seen, lesson.taken_for, asked) for each in (look, look.verdicts))
+        logits = look(lesson.seen, lesson.taken_for, asked)
+        verdicts = look.verdicts(lesson.seen, lesson.taken_for, look.asked(asked))
         for noun in range(4):
             best = logits[:, [other for other in range(4) if other != noun]].amax(1)
             expected = torch.minimum(logits[:, noun], LEAD * (logits[:, noun] - best))
             torch.testing.assert_close(verdicts[:, noun], expected)
         assert (verdicts < logits - 1).any() and torch.equal(verdicts[:, 4], logits[:, 4])  # it is no well-trained noun
         look.rivals.zero_()
-        assert torch.equal(look.verdicts(lesson.seen, lesson.taken_for, asked), logits)
+        assert torch.equal(look.verdicts(lesson.seen, lesson.taken_for, look.asked(asked)), logits)
+
+
+def test_a_noun_that_was_seldom_trained_yields_to_rivals_and_to_what_the_crop_is_taken_for() -> None:
+    nouns = ["car", "goldfish", "flamingo", "tench"]
+    words = F.normalize(torch.randn(4, 12, generator=torch.Generator().manual_seed(0)), dim=-1)
+    lesson, owners = lesson_of(nouns, 120, words)
+    few = torch.tensor([noun != "tench" or place % 120 < 20 for place, noun in enumerate(owners)])
+    lesson = replace(
+        lesson,
+        seen=lesson.seen[few],
+        taken_for=words[[nouns.index(noun) for noun, kept in zip(owners, few, strict=True) if kept]],
+        is_true=lesson.is_true[few],
+        is_known=lesson.is_known[few],
+    )
+    look = fit(lesson, steps=150)
+    assert len(look.familiar) == 3 and torch.equal(look.rare, words[3:])
+    assert look.familiarity(words)[3] < 0.99  # it is still not well trained
+    with torch.no_grad():
+        asked = look.asked(words)
+        logits, verdicts = (
+            look(lesson.seen, lesson.taken_for, words),
+            look.verdicts(lesson.seen, lesson.taken_for, asked),
+        )
+    taken = lesson.taken_for @ words.T
+    expected = torch.stack(
+        [
+            logits[:, 3],
+            RARE_LEAD * (logits[:, 3] - logits[:, :3].amax(1)),
+            TAKEN_LEAD * (taken[:, 3] - taken[:, :3].amax(1)),
+        ]
+    ).amin(0)
+    torch.testing.assert_close(verdicts[:, 3], expected + RARE_GIVEN)
+    is_own = lesson.is_true[:, 3]
+    assert (verdicts[is_own, 3] > verdicts[~is_own, 3].max()).float().mean() > 0.9
+    lead = LEAD * (logits[:, 0] - logits[:, 1:3].amax(1))  # a rare noun is no rival by its own logits
+    torch.testing.assert_close(verdicts[:, 0], torch.minimum(logits[:, 0], lead))
 
 
 def test_rivals_are_near_kin_that_is_never_true_at_once() -> None:
@@ -143,6 +181,13 @@ def test_rivals_are_near_kin_that_is_never_true_at_once() -> None:
     assert are_rivals("dog", "cat") and are_rivals("woman", "man") and are_rivals("lady", "guy")
     assert not are_rivals("dog", "car") and not are_rivals("dog", "animal") and not are_rivals("man", "guy")
     assert not are_rivals("man", "surfer")  # a surfer may be a man
+    things = label([Called(noun) for noun in ("fork", "knife", "cup", "bowl", "bench")])
+
+    def are_kin(asked: str, other: str) -> bool:
+        return bool(things.rivals()[things.words.index(asked), things.words.index(other)])
+
+    assert are_kin("fork", "knife") and are_kin("knife", "cup") and not are_kin("knife", "bench")
+    assert not are_kin("cup", "bowl")  # too much alike
 
 
 def test_scores_are_calibrated_on_videos_that_were_not_fitted(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 }
 _FAMILY_OF = {name: family for family, names in FAMILIES.items() for name in names}
 # One is often a part of the other, or called by its name: neither is asked for as absent where the other is seen.
-_ALIKE = (
+ALIKE = (
     *(("laptop", "keyboard"), ("laptop", "tv"), ("cup", "wine glass"), ("cup", "bowl"), ("bottle", "vase")),
     *(("chair", "couch"), ("chair", "bench"), ("couch", "bed"), ("car", "truck"), ("bus", "truck")),
     *(("handbag", "backpack"), ("handbag", "suitcase"), ("backpack", "suitcase"), ("sandwich", "hot dog")),
@@ -59,7 +59,7 @@ _ALIKE = (
     *(("teddy bear", "bear"), ("cell phone", "remote"), ("motorcycle", "bicycle"), ("sports ball", "frisbee")),
 )
 _ALIKE_OF: Mapping[str, frozenset[str]] = {
-    name: frozenset(other for pair in _ALIKE if name in pair for other in pair if other != name) for name in _FAMILY_OF
+    name: frozenset(other for pair in ALIKE if name in pair for other in pair if other != name) for name in _FAMILY_OF
 }
 _NEVER_ABSENT = ("person", "dining table", "book")  # too often in a picture without being marked
 

@@ -27,7 +27,7 @@ from locater.inference.effort import DEFAULT_CELLS
 from locater.inference.segmenter import CHUNK_FRAMES
 from locater.io.results_folder import results_folder
 from locater.model.locater import Locater
-from locater.model.second_look import LEAD, WELL_KNOWN, SecondLook
+from locater.model.second_look import LEAD, RARE_GIVEN, RARE_LEAD, TAKEN_LEAD, WELL_KNOWN, SecondLook
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
 from locater.model.visual.refiner import PATCH
 from locater.records import Tokens
@@ -41,13 +41,18 @@ SECOND_LOOK = "second_look.npz"
 SECOND_LOOK_RULES = {
     "side": judging.SIDE,
     "every": judging.EVERY,
+    "every_doubted": judging.EVERY_DOUBTED,
     "longest_mean": judging.LONGEST_MEAN,
     "least_pixels": judging.LEAST_PIXELS,
     "well_known": WELL_KNOWN,
     "lead": LEAD,
+    "rare_lead": RARE_LEAD,
+    "taken_lead": TAKEN_LEAD,
+    "rare_given": RARE_GIVEN,
     "doubted": judging.DOUBTED,
     "doubted_if_strange": judging.DOUBTED_IF_STRANGE,
     "carrier_doubted": judging.CARRIER_DOUBTED,
+    "clear": judging.CLEAR,
 }
 SHAPES = (9, 16), (4, 3)  # heights and widths of the frames that files are checked with, where they keep theirs
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime")

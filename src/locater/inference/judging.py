@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from locater.model.locater import Locater
-from locater.model.second_look import WELL_KNOWN, SecondLook
+from locater.model.second_look import WELL_KNOWN, Asked, SecondLook
 from locater.model.visual.efficientnet import EfficientNetLite
 from locater.model.word_embedding import PretrainedEmbedding
 from locater.records import FrameResult, Mask, Pixels
@@ -18,18 +18,20 @@ from locater.video.square_crop import core_box, square_crop
 
 SIDE = 224  # pixels of a crop
 EVERY = 16  # frames between looks, once a video has been seen for a while; before it twice as many each time
+EVERY_DOUBTED = 4  # at most, while what is marked is not believed: something else may be marked any time
 LONGEST_MEAN = 16.0  # looks that the verdict remembers
 LEAST_PIXELS = 30  # of a mask that can be looked at
 # Verdicts below which a mask is not believed to show what is said, chosen on the development videos (docs/results.md):
 # of a noun that was trained often, of any other, and of what the thing is said to be on ("a man on a horse").
 DOUBTED, DOUBTED_IF_STRANGE, CARRIER_DOUBTED = -3.5, -5.0, -4.0
+CLEAR = 3.5  # above these, a single look at what was doubted tells that another thing is marked now
 
 
 @dataclass(frozen=True)
 class Said:
     """What each of the sentences names, as directions among words; zeros where there is nothing to judge by."""
 
-    nouns: Tensor  # (E, d)
+    nouns: Asked  # (E, d)
     familiarity: Tensor  # (E,)
     carriers: Tensor  # (C, d): well-trained nouns of what things are said to be on
     carried: tuple[int, ...]  # by carrier: the sentence
@@ -41,12 +43,19 @@ class Said:
         named = [(row, name) for row, text in enumerate(expressions) for name in _carriers_in(text)]
         carriers = second_look.heard(meanings_of(model, [name for _, name in named])) if named else nouns[:0]
         known = (second_look.familiarity(carriers) > WELL_KNOWN).tolist()
+        with torch.inference_mode():
+            asked = second_look.asked(nouns)
         return cls(
-            nouns,
+            asked,
             second_look.familiarity(nouns),
             carriers[known],
             tuple(row for (row, _), is_known in zip(named, known, strict=True) if is_known),
         )
+
+    def believed(self, verdicts: Tensor, by: float = 0.0, rows: Sequence[int] | None = None) -> Tensor:
+        """Whether masks show what is said (N,) bool, clearly `by` so much, by the verdicts (N, 2 or more) on both."""
+        familiarity = self.familiarity if rows is None else self.familiarity[list(rows)]
+        return believed(verdicts[:, 0] - by, familiarity) & (verdicts[:, 1] >= CARRIER_DOUBTED)
 
 
 class Judge:
@@ -69,38 +78,46 @@ class Judge:
         for result in results:
             if said is None:
                 said = Said.of(self.model, self.second_look, result.state.expressions)
-            looks = self._looked(result, said, torch.zeros(len(said.nouns), 3) if looks is None else looks)
+            looks = self._looked(result, said, torch.zeros(len(said.familiarity), 3) if looks is None else looks)
             yield self._scored(result, said, looks, unjudged)
 
     def _looked(self, result: FrameResult, said: Said, looks: Tensor) -> Tensor:
         """`looks` with this frame's, where it is time for one."""
-        is_time = _is_time(result.frame.index)
+        is_time, is_doubted = _is_time(result.frame.index), ~said.believed(looks)
+        is_time_if_doubted = result.frame.index % EVERY_DOUBTED == 0
         chosen = [
             row
             for row, mask in enumerate(result.masks)
-            if (is_time or not looks[row, 2]) and np.count_nonzero(mask) >= LEAST_PIXELS
+            if (is_time or not looks[row, 2] or (is_time_if_doubted and is_doubted[row]))
+            and np.count_nonzero(mask) >= LEAST_PIXELS
         ]
         if not chosen:
             return looks
-        seen, taken_for = look_at(self.model, [crop_of(result.frame.pixels, result.masks[row]) for row in chosen])
-        with torch.inference_mode():
-            on_nouns = self.second_look.verdicts(seen, taken_for, said.nouns[chosen]).diagonal()
-            on_carriers = self.second_look(seen, taken_for, said.carriers)
-        verdicts = torch.zeros(len(chosen), 2)
-        for place, row in enumerate(chosen):
-            of_row = [on_carriers[place, carrier] for carrier, owner in enumerate(said.carried) if owner == row]
-            verdicts[place, 0] = on_nouns[place] if said.nouns[row].any() else 0.0
-            verdicts[place, 1] = min(of_row, default=0.0)
+        verdicts = self._verdicts(result, said, chosen)
+        is_another = is_doubted[chosen] & said.believed(verdicts, CLEAR, chosen)
+        count = torch.where(is_another, 1.0, (looks[chosen, 2] + 1).clamp(max=LONGEST_MEAN))[:, None]
         after = looks.clone()
-        count = (looks[chosen, 2:] + 1).clamp(max=LONGEST_MEAN)
         after[chosen, :2] += (verdicts - looks[chosen, :2]) / count
         after[chosen, 2:] = count
         return after
 
+    def _verdicts(self, result: FrameResult, said: Said, chosen: Sequence[int]) -> Tensor:
+        """On the noun and on what the thing is on (C, 2), of some of a frame's masks; 0 where there is none."""
+        seen, taken_for = look_at(self.model, [crop_of(result.frame.pixels, result.masks[row]) for row in chosen])
+        with torch.inference_mode():
+            on_nouns = self.second_look.verdicts(seen, taken_for, said.nouns)
+            on_carriers = self.second_look(seen, taken_for, said.carriers)
+        verdicts = torch.zeros(len(chosen), 2)
+        for place, row in enumerate(chosen):
+            of_row = [on_carriers[place, carrier] for carrier, owner in enumerate(said.carried) if owner == row]
+            verdicts[place, 0] = on_nouns[place, row] if said.nouns.nouns[row].any() else 0.0
+            verdicts[place, 1] = min(of_row, default=0.0)
+        return verdicts
+
     def _scored(self, result: FrameResult, said: Said, looks: Tensor, unjudged: frozenset[int]) -> FrameResult:
         with torch.inference_mode():
             likely = self.second_look.score(looks[:, 0], said.familiarity, torch.tensor(result.presence))
-        is_believed = believed(looks[:, 0], said.familiarity) & (looks[:, 1] >= CARRIER_DOUBTED)
+        is_believed = said.believed(looks)
         scores = []
         for row, mask in enumerate(result.masks):
             is_marked = bool(mask.any()) and (row in unjudged or bool(is_believed[row]))

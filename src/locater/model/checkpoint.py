@@ -18,7 +18,7 @@ from locater.io.results_folder import check_results_folder, results_folder
 from locater.io.text_files import read_json
 from locater.model.build import assemble, empty_text, least_numbers
 from locater.model.locater import Locater
-from locater.model.second_look import SecondLook
+from locater.model.second_look import SecondLook, packed
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
 from locater.model.word_embedding import PretrainedEmbedding, rows_in_table
 from locater.presets import preset_names
@@ -200,8 +200,11 @@ def load_second_look(folder: Path) -> SecondLook | None:
     if max(channels, meaning_width, width, familiar) > largest or familiar > _MOST_FAMILIAR:
         raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.")
     tensors.setdefault("taught", tensors["familiar"][:0])  # files of networks that nobody tuned have none
+    tensors.setdefault("rare", tensors["familiar"][:0])
     tensors.setdefault("rivals", torch.zeros(familiar, familiar, dtype=torch.bool))
-    look = SecondLook(channels, meaning_width, width, familiar, len(tensors["taught"]))
+    if tensors["rivals"].dtype == torch.bool:  # files of earlier versions
+        tensors["rivals"] = packed(tensors["rivals"])
+    look = SecondLook(channels, meaning_width, width, familiar, len(tensors["taught"]), len(tensors["rare"]))
     _fill(look, tensors, path)
     return look.float().eval()
 

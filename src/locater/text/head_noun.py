@@ -29,6 +29,7 @@ _AFTER_NOUN = frozenset(
         "not of here there away together alone he she it they"
     )
 )
+_LIGHT = ["traffic", "light"]  # which is not an attribute here
 _CARRIED = ("riding", "on")
 _LONGEST = 2  # words of a name: "fire hydrant", "tennis player"
 
@@ -42,7 +43,7 @@ def head_noun(words: Sequence[str]) -> range:
         place += 1
     start = end = place
     while end < len(lower) and not _ends(lower[end], is_named=end > start, is_single=is_single):
-        end += 1
+        end += 2 if lower[end : end + 2] == _LIGHT else 1
         if end - start == 1 and _leads(lower[end - 1]):
             start = end
     if start == end:  # nothing but attributes, as in "the left one" or "the white"

@@ -57,8 +57,12 @@ def calibrate(look: SecondLook, model: Locater, answers: Sequence[Answer]) -> Ca
     meanings = meanings_of(model, [answer.noun for answer in answers])
     sureness = torch.tensor([answer.sureness for answer in answers])
     with torch.no_grad():
-        seen, taken_for = (torch.stack([getattr(each, name) for each in answers]) for name in ("seen", "taken_for"))
-        verdicts = look.verdicts(seen, taken_for, meanings).diagonal()
+        verdicts = torch.cat(
+            [
+                look.verdicts(each.seen[None], each.taken_for[None], look.asked(noun[None]))[0]
+                for each, noun in zip(answers, meanings, strict=True)
+            ]
+        )
         kept = believed(verdicts, look.familiarity(meanings))
         given = measures(verdicts, look.familiarity(meanings), sureness)[kept]
     is_right = torch.tensor([answer.is_right for answer in answers])[kept]

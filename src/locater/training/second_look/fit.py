@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from locater.model.second_look import SecondLook
+from locater.model.second_look import SecondLook, packed
 
 WIDTH = 128
 STEPS, BATCH = 1500, 512
@@ -39,12 +39,16 @@ def fit(lesson: Lesson, seed: int = 0, steps: int | None = None) -> SecondLook:
     is_true = lesson.is_true.float() * is_known
     is_false = is_known - is_true
     often = is_true.sum(0) >= OFTEN
+    rare = has_meaning & ~often & lesson.rivals.any(1)
     mean, deviation = lesson.seen.mean(0), lesson.seen.std(0) + 1e-3
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        look = SecondLook(lesson.seen.shape[1], lesson.words.shape[1], WIDTH, int(often.sum()))
+        channels, meaning_width = lesson.seen.shape[1], lesson.words.shape[1]
+        look = SecondLook(channels, meaning_width, WIDTH, int(often.sum()), rare=int(rare.sum()))
     look.familiar.copy_(lesson.words[often])
-    look.rivals.copy_(lesson.rivals[often][:, often])
+    look.rare.copy_(lesson.words[rare])
+    known = torch.cat([often.nonzero(), rare.nonzero()]).squeeze(-1)
+    look.rivals.copy_(packed(lesson.rivals[known][:, known]))
     optimizer = torch.optim.AdamW(look.parameters(), lr=RATE, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, steps)
     for _ in range(steps):

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import torch
 from torch import Tensor
 
+from locater.datasets.coco_val import ALIKE, FAMILIES
 from locater.training.second_look.people import SEXES_AND_AGES
 from locater.worlds.composed.pack.nouns import Nouns
 
@@ -28,7 +30,7 @@ class Labels:
     words: tuple[str, ...]
     is_true: Tensor  # (N, M) bool
     is_known: Tensor  # (N, M) bool: whether it is true or false; what is doubtful teaches nothing
-    is_kin: Tensor  # (M, M) bool: whether two words name things of one kind, as a dog and a cat are animals
+    is_kin: Tensor  # (M, M) bool: whether two words name things of one kind or family, as a dog and a cat, or two tools
 
     def rivals(self) -> Tensor:
         """Which words (M, M) bool are near kin and never true at once: of what the second names, the first is false."""
@@ -55,10 +57,22 @@ def label(named: Sequence[Called]) -> Labels:
 
 
 def _kin(words: tuple[str, ...], owners: dict[str, set[str]], nouns: Nouns) -> Tensor:
+    """Words of one kind, and words of one of COCO's families that are not too much alike to be told apart."""
     kinds = [{kind for noun in owners[word] for kind in nouns.broader[noun]} for word in words]
     every = sorted(set().union(*kinds))
-    belongs = torch.tensor([[kind in of_word for kind in every] for of_word in kinds]).reshape(len(words), len(every))
-    return belongs.float() @ belongs.float().T > 0
+    is_kin = _in_common([[kind in of_word for kind in every] for of_word in kinds])
+    pairs = {pair for family in FAMILIES.values() for pair in permutations(family, 2)}
+    pairs -= {pair for alike in ALIKE for pair in permutations(alike)}
+    for row, word in enumerate(words):
+        related = {other for noun, other in pairs if noun in owners[word]}
+        is_kin[row] |= torch.tensor([not related.isdisjoint(owners[other]) for other in words])
+    return is_kin
+
+
+def _in_common(belongs: list[list[bool]]) -> Tensor:
+    """Which rows (M, M) bool of a table (M, K) have something in common."""
+    table = torch.tensor(belongs).reshape(len(belongs), -1).float()
+    return table @ table.T > 0
 
 
 def _row(called: Called, words: tuple[str, ...], owners: dict[str, set[str]], nouns: Nouns) -> tuple[Tensor, Tensor]:
