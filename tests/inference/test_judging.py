@@ -84,7 +84,7 @@ def test_what_is_doubted_is_looked_at_more_often_and_believed_as_soon_as_another
     judge = Judge(model, believing(model, ["car", "flamingo"], "car", 5.0), threshold=0.0)
     shown, looked = -5.0, []
 
-    def verdicts(result: FrameResult, said: object, chosen: list[int]) -> torch.Tensor:
+    def verdicts(result: FrameResult, _: object, chosen: list[int]) -> torch.Tensor:
         looked.append((result.frame.index, len(chosen)))
         return torch.tensor([[shown, 0.0]] * len(chosen))
 

@@ -75,7 +75,7 @@ class Judge:
         is_doubted = ~self._believed(looks, slice(None))
         is_again = is_doubted if index % rules["every_doubted"] == 0 else np.zeros_like(is_doubted)
         large = np.count_nonzero(masks, axis=(1, 2)) >= rules["least_pixels"]
-        for row in np.flatnonzero(large & (is_time | (looks[:, 2] == 0) | is_again)):
+        for row in np.flatnonzero(large & (is_time | (looks[:, 2] == 0) | is_again)).tolist():
             verdict = self._verdict(pixels, masks[row], row)
             is_another = is_doubted[row] and self._believed(verdict, row, rules["clear"])
             count = 1.0 if is_another else min(looks[row, 2] + 1, rules["longest_mean"])

@@ -43,7 +43,7 @@ def _is_believed(look: SecondLook, model: Locater, dataset: Dataset, name: str, 
     if not crops or not noun.any():
         return True
     with torch.inference_mode():
-        verdict = look.verdicts(*look_at(model, crops), noun).mean(0)
+        verdict = look.verdicts(*look_at(model, crops), look.asked(noun)).mean(0)
     return bool(believed(verdict, look.familiarity(noun)))
 
 
