@@ -122,6 +122,9 @@ def test_weights_of_a_wrong_type(copy: Path, dtype: torch.dtype) -> None:
 def test_a_second_look_that_is_none(copy: Path) -> None:
     save_file({"from_crop.weight": torch.zeros(0, 10**9), "familiar": torch.zeros(1, 4)}, copy / SECOND_LOOK)
     assert "is no second look" in refused(copy)
+    endless = {"rare": torch.zeros(10**6, 0)}  # whose table of pairs would not fit into any memory
+    save_file({"from_crop.weight": torch.zeros(4, 10**6), "familiar": torch.zeros(1, 4), **endless}, copy / SECOND_LOOK)
+    assert "is no second look" in refused(copy)
 
 
 # ---- States ----------------------------------------------------------------------------------------------------------

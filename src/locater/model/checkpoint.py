@@ -34,7 +34,7 @@ _OLD_MEMORY_SETTINGS = {"digest": "read_mlp", "doings": "motion_targets"}
 _OLD_TENSORS = {"memory.digest.": "memory.read_mlp.", "doings.": "motion_targets."}
 CONFIG, WEIGHTS, CARD, TEXT_ENCODER = "config.json", "model.safetensors", "README.md", "text_encoder"
 SECOND_LOOK = "second_look.safetensors"  # not every checkpoint has one
-_MOST_FAMILIAR = 10_000  # nouns of a second look, which has a table of their pairs
+_MOST_KNOWN = 10_000  # nouns of a second look, which has a table of their pairs
 _LARGEST_CONFIG = 64 * 2**20  # bytes: a vocabulary of a million words
 _CHECKPOINT = (CONFIG, WEIGHTS)  # a folder that holds both is one
 
@@ -194,17 +194,16 @@ def load_second_look(folder: Path) -> SecondLook | None:
     try:
         width, channels = tensors["from_crop.weight"].shape
         familiar, meaning_width = tensors["familiar"].shape
+        for name in ("taught", "rare"):  # files of networks that nobody tuned, or that learned few nouns, have none
+            tensors.setdefault(name, tensors["familiar"][:0])
+        (taught, _), (rare, _) = tensors["taught"].shape, tensors["rare"].shape
     except (KeyError, ValueError):
         raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.") from None
-    largest = max(tensor.numel() for tensor in tensors.values())
-    if max(channels, meaning_width, width, familiar) > largest or familiar > _MOST_FAMILIAR:
+    largest, known = max(tensor.numel() for tensor in tensors.values()), familiar + rare
+    if max(channels, meaning_width, width, known, taught) > largest or known > _MOST_KNOWN:
         raise LocaterError(f"{path} is no second look; remove it, or make one with `locater second-look`.")
-    tensors.setdefault("taught", tensors["familiar"][:0])  # files of networks that nobody tuned have none
-    tensors.setdefault("rare", tensors["familiar"][:0])
-    tensors.setdefault("rivals", torch.zeros(familiar, familiar, dtype=torch.bool))
-    if tensors["rivals"].dtype == torch.bool:  # files of earlier versions
-        tensors["rivals"] = packed(tensors["rivals"])
-    look = SecondLook(channels, meaning_width, width, familiar, len(tensors["taught"]), len(tensors["rare"]))
+    tensors.setdefault("rivals", packed(torch.zeros(known, known, dtype=torch.bool)))
+    look = SecondLook(channels, meaning_width, width, familiar, taught, rare)
     _fill(look, tensors, path)
     return look.float().eval()
 
