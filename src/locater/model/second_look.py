@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 HIDDEN = 256
 MEASURES = 4
-WELL_KNOWN = 0.99  # likeness of a noun to one that was trained often: the same, but for rounding
+WELL_KNOWN = 0.99  # likeness of a noun to one that was trained: the same, but for rounding
 LEAST_SURE = 1e-3
 # What a lead over rivals weighs: by the logits of a noun that was trained often, of one that was not, and, of such a
 # one, by what ImageNet's classifier takes the crop for; and what such a one is given. The first was chosen on the
