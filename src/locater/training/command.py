@@ -44,9 +44,10 @@ def train_preset(
 
     `data` is what `NAME[:ROOT]` names, or several of those with their weights in each batch.
     `start` is a checkpoint of the same network whose weights it begins with, those of common words included; with
-    `is_start_partial` of another one, and what does not fit begins afresh; with `start_parts` of those of its parts alone
-    that fit. Of several stages the last has the folder itself, those before it `stage1`, `stage2`, ... inside; each
-    begins with the weights of the one before it, unless it says otherwise. What is finished is not done again. A recipe that ends in an average has no scores.
+    `is_start_partial` of another one, and what does not fit begins afresh; with `start_parts` only those parts are
+    taken. Of several stages the last has the folder itself, those before it `stage1`, `stage2`, ... inside; each begins
+    with the weights of the one before it, unless it says otherwise. What is finished is not done again. A recipe that
+    ends in an average has no scores.
     """
     check_asked(folder, seed, workers, trackers)
     values = parse_changes(changes)
