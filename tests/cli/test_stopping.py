@@ -28,7 +28,9 @@ def started(*arguments: object) -> subprocess.Popen[str]:
 
 def catches(number: signal.Signals, process: int) -> bool:
     """Whether the program has come so far: to its first own line for SIGTERM, which Python by itself leaves alone."""
-    caught = next(line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("SigCgt"))
+    caught = next(
+        line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("SigCgt")
+    )
     return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 

@@ -52,21 +52,33 @@ def threads() -> list[str]:
     return [each.name for each in threading.enumerate() if each.name.startswith("locater-")]
 
 
+def in_plain_order(writers: Writers, frames: list[FrameMasks]) -> None:
+    for frame in frames:
+        writers.write(frame)
+
+
+def prepared_backwards(writers: Writers, frames: list[FrameMasks]) -> None:
+    """The last frame first, as a pool of threads may; each is added in its turn."""
+    for writer in writers.each:
+        for turn in [writer.prepared(frame) for frame in reversed(frames)][::-1]:
+            turn()
+
+
 @pytest.mark.filterwarnings("ignore::locater.video.writers.pictures.OverlapWarning")
 def test_files_are_those_of_the_plain_way(tmp_path: Path) -> None:
-    folders = tmp_path / "plain", tmp_path / "background"
-    for folder in folders:
+    frames = [result(index, moving_masks(index)) for index in range(24)]
+    made: list[dict[str, bytes]] = []
+    for name, write in (("plain", in_plain_order), ("backwards", prepared_backwards), ("background", in_plain_order)):
+        folder = tmp_path / name
         folder.mkdir()
         plain = open_writers(list(FORMATS), folder, INFO, NAMES)
-        with plain if folder == folders[0] else BackgroundWriters(plain) as writers:
-            for index in range(24):
-                writers.write(result(index, moving_masks(index)))
-    names = [sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) for folder in folders]
-    assert names[0] == names[1] and len(names[0]) > 100
-    for name in names[0]:
-        one, other = (folder / name for folder in folders)
-        if one.is_file():
-            assert one.read_bytes() == other.read_bytes(), name
+        with BackgroundWriters(plain) if name == "background" else plain as writers:
+            write(writers, frames)  # type: ignore[arg-type]  # both have `write`
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        made.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
+    assert made[0].keys() == made[1].keys() == made[2].keys() and len(made[0]) > 100
+    for name, content in made[0].items():
+        assert content == made[1][name] == made[2][name], name
 
 
 def test_frames_keep_their_order_whatever_preparing_takes(monkeypatch: pytest.MonkeyPatch) -> None:
