@@ -16,8 +16,8 @@ from locater.records import Frame, Mask, SampleInfo
 from locater.worlds.composed import compose
 from locater.worlds.composed.position_world import PositionWorld
 from tests.support.composed_sources import SMALL, make_sources, small_pack
-from tests.support.evaluation_command import run
-from tests.support.scripted import ScriptedSegmenter
+from tests.support.evaluating.command import run
+from tests.support.evaluating.scripted import ScriptedSegmenter
 
 COUNT = 6
 Rule = Callable[[PositionWorld, SampleInfo, int], Mask]

@@ -20,8 +20,8 @@ from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
 from locater.records import FrameResult, FrameSource, Mask, Sample, SampleInfo, VideoState
 from tests.support.datasets.making_stills import Thing, make_stills
-from tests.support.evaluation_command import run
-from tests.support.scripted import Scripted
+from tests.support.evaluating.command import run
+from tests.support.evaluating.scripted import Scripted
 
 Rule = Callable[[CocoVal, Sample], Mask]
 PRESENT = ("noun", "phrase", "place", "crowd")

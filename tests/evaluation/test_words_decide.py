@@ -16,8 +16,8 @@ from locater.evaluation.run.processes import Place
 from locater.records import Mask, Pixels, SampleInfo
 from tests.support.datasets.making_datasets import real_data
 from tests.support.datasets.making_davis import FRAMES, UNSEEN, colour_of, make_davis, things_in, true_mask
-from tests.support.evaluation_command import run
-from tests.support.scripted import ScriptedSegmenter
+from tests.support.evaluating.command import run
+from tests.support.evaluating.scripted import ScriptedSegmenter
 
 Answer = Callable[[Pixels, str], Mask]
 SEQUENCE_OF = {
