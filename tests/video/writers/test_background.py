@@ -101,16 +101,17 @@ def test_frames_keep_their_order_whatever_preparing_takes(monkeypatch: pytest.Mo
 
 
 def test_what_goes_wrong_comes_out_and_nothing_is_finished() -> None:
-    failing, beside = Failing(), Listed()
+    failing, beside, fed = Failing(), Listed(), 0
     with (
         pytest.raises(OSError, match="No space left") as told,
         BackgroundWriters(Writers([failing, beside])) as writers,
     ):
         for index in range(1000):
             writers.write(result(index, moving_masks(index)))
+            fed += 1
     assert told.value.errno == 28
     assert failing.written == [0, 1], "nothing is written after it"
-    assert len(beside.written) < 100, "the feeder hears of it soon"
+    assert fed < 100 and len(beside.written) < 100, "the feeder hears of it soon"
     assert not failing.is_finished and not beside.is_finished
     assert threads() == []
 
