@@ -50,7 +50,9 @@ def check_stopped(process: subprocess.Popen[str], number: signal.Signals) -> Non
     finally:
         process.kill()
     code, said = SAID[number]
-    assert (process.returncode, *printed) == (code, "", f"{said}; nothing half-written is left.\n")
+    *progress, last = printed[1].splitlines()
+    assert (process.returncode, printed[0], last) == (code, "", f"{said}; nothing half-written is left.")
+    assert all("frames/s" in line for line in progress), progress  # a busy machine comes to tell of it
 
 
 @pytest.mark.parametrize(("number", "delay"), [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGINT, 0.4)])
