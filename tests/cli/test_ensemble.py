@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from tests.support.command_line.running import Run, refused
-from tests.support.evaluation_command import tiny_checkpoint
+from tests.support.evaluating.command import tiny_checkpoint
 from tests.support.tiny_clipseg import tiny_clipseg
 
 WORLD = ("shapes", "--count", "1", "--limit", "2")

@@ -181,6 +181,8 @@ def second_look(
     from locater.training.second_look.command import SecondLookRequest, make_second_look
     from locater.worlds.composed.pack.holdout import HoldOut
 
+    if bool(boxes) != (pictures is not None):
+        raise LocaterError("--boxes and --pictures, the folder that they are in, go together; give both.")
     source = find_source(data).open()
     held_out = HoldOut.of(hold_out.split(","))
     request = SecondLookRequest(
