@@ -50,6 +50,21 @@ def test_an_entry_from_members_to_results(run: Run, shapes_checkpoint: Path, tmp
     assert ran.code == 0, ran.err
     assert json.loads((again / "results.json").read_text())["scores"] == results["scores"]
 
+    # The things that a member marks are candidates of their own.
+    two = tmp_path / "two"
+    for picture in pictures:
+        marked = Image.new("L", (64, 64))
+        marked.paste(255, (4, 4, 20, 20))
+        marked.paste(255, (40, 40, 60, 60))
+        (two / picture.relative_to(out / "masks")).parent.mkdir(parents=True, exist_ok=True)
+        marked.save(two / picture.relative_to(out / "masks"))
+    apart = ("ensemble", "run", *WORLD, "--size", "64", "--member", f"two={two}", "--parts")
+    ran = run(*apart, "--grounding", module, "--out", tmp_path / "apart")
+    assert ran.code == 0, ran.err
+    for told in json.loads((tmp_path / "apart" / "scores.json").read_text()).values():
+        assert set(told) == {"two", "two, part 1", "two, part 2"}
+    assert "give --grounding" in refused(run, tmp_path, *apart, "--out", tmp_path / "new")
+
     told = refused(run, tmp_path, *joined, "--how", "best", "--out", tmp_path / "new")
     assert "There is no way 'best'" in told
     told = refused(run, tmp_path, *joined, "--member", f"main={both}", "--out", tmp_path / "new")

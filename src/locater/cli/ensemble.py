@@ -117,6 +117,9 @@ def ensemble_run(
         typer.Option(help="select: the best; fuse: a vote by score; fill: the first, but where another is better."),
     ] = "select",
     doubt: Annotated[float, typer.Option(help="Of fill: the first member's score below which others are asked.")] = 0.5,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Each thing that a member marks is a candidate too; with --grounding.")
+    ] = False,
     split: SplitOption = None,
     count: CountOption = None,
     size: SizeOption = 128,
@@ -132,7 +135,20 @@ def ensemble_run(
 
     source, members = find_source(dataset), tuple(member)
     request = EnsembleRequest(
-        source, members, out, grounding, checked_how(how), doubt, split, count, size, limit, submission, device, force
+        source,
+        members,
+        out,
+        grounding,
+        checked_how(how),
+        doubt,
+        parts,
+        split,
+        count,
+        size,
+        limit,
+        submission,
+        device,
+        force,
     )
     with progress_display("questions/s") as progress:
         task = progress.add_task("joining", total=None)

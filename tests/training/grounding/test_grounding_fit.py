@@ -2,12 +2,15 @@
 
 from itertools import repeat
 
+import pytest
 import torch
 
 from locater.config import GroundingConfig, TrainingConfig, preset
 from locater.model.build import build
+from locater.records import Batch
 from locater.training.data.sources import open_data
-from locater.training.grounding.candidates import candidates_of, iou, spoilt
+from locater.training.grounding import fit as fitting
+from locater.training.grounding.candidates import candidates_of, iou, marked_by_all, spoilt
 from locater.training.grounding.fit import choose, drawn, fit
 from locater.worlds.shapes import vocabulary
 
@@ -68,3 +71,27 @@ def test_a_few_steps_learn_to_choose() -> None:
     assert again == losses[:1]
     found = choose(backbone, module, drawn(data, CONFIG, CPU, 0, is_held_out=True), [], 1)
     assert found.sets == 12 and 0 <= found.right <= 1 and found.chosen <= found.best
+
+
+def test_the_last_sets_hold_networks_masks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in use: every other set of the last quarter, where there are two networks or more to choose from."""
+    networks = [build(preset("tiny", {"text": {"vocabulary": vocabulary()}}), seed=seed).eval() for seed in (0, 1)]
+    one = next(drawn(open_data("shapes", 64, CONFIG, 1), CONFIG, CPU, 0))
+    generator = torch.Generator().manual_seed(0)
+    alone, apart = (marked_by_all(one, each, generator) for each in (networks, networks[:1]))
+    assert alone.shape == (12, 2, 2, 64, 64)
+    assert all((row == own).flatten(1).all(1).any() for row, own in zip(alone, apart[:, 0], strict=True))
+
+    sizes: list[int] = []
+
+    def heard(batch: Batch, weak: list[object], generator: torch.Generator) -> torch.Tensor:
+        sizes.append(len(weak))
+        return marked_by_all(batch, networks, generator)
+
+    monkeypatch.setattr(fitting, "marked_by_all", heard)
+    settings = GroundingConfig(width=16, heads=2, frames=2)
+    steps: list[int] = []
+    fit(networks[0], settings, repeat(one), networks, 8, listen=lambda step, _: steps.append(len(sizes)))
+    assert steps == [0, 0, 0, 0, 0, 0, 0, 1]
+    fit(networks[0], settings, repeat(one), networks[:1], 8)
+    assert sizes == [2], "one network's mask alone leaves nothing to choose"

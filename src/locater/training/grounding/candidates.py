@@ -48,7 +48,16 @@ def candidates_of(batch: Batch, weak: Sequence[Locater], generator: torch.Genera
         switched,
         *(_marked_by(network, batch) for network in weak),
     ]
-    stacked = torch.stack(found, dim=1)
+    return _shuffled(torch.stack(found, dim=1), generator)
+
+
+@torch.no_grad()
+def marked_by_all(batch: Batch, networks: Sequence[Locater], generator: torch.Generator) -> Tensor:
+    """What networks mark and nothing else, (B E, N, T, H, W), in an order that tells nothing: candidates as in use."""
+    return _shuffled(torch.stack([_marked_by(network, batch) for network in networks], dim=1), generator)
+
+
+def _shuffled(stacked: Tensor, generator: torch.Generator) -> Tensor:
     order = torch.argsort(torch.rand(stacked.shape[:2], generator=generator), dim=1).to(stacked.device)
     return stacked.gather(1, order[..., None, None, None].expand_as(stacked))
 
