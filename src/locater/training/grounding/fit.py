@@ -13,13 +13,13 @@ from locater.model.locater import Locater
 from locater.records import Batch
 from locater.training.data.batches import NUMBERS_PER_SEED, TrainingData, reached_weights
 from locater.training.data.world import WorldData
-from locater.training.grounding.candidates import candidates_of, iou, marked_by_all
+from locater.training.grounding.candidates import candidates_as_in_use, candidates_of, iou
 from locater.training.optimizer import polynomial
 from locater.worlds.batches import ClipSettings
 
 RATE, DECAY, WARMUP = 1e-3, 0.05, 50
 SHARPNESS = 0.1  # differences of IoU that count in the choice among candidates
-MADE = 0.75  # of the steps: so long all sets hold made candidates; then every other holds networks' masks alone
+MADE = 0.5  # of the steps: so long all sets hold made candidates; then every other holds networks' masks alone
 NEAR = 0.05  # of IoU: a candidate so near to the best is a right choice too
 
 
@@ -57,7 +57,7 @@ def fit(
     for step in range(1, steps + 1):
         batch = next(batches)
         is_as_in_use = len(weak) > 1 and step > MADE * steps and step % 2 == 0
-        masks = (marked_by_all if is_as_in_use else candidates_of)(batch, weak, generator)
+        masks = (candidates_as_in_use if is_as_in_use else candidates_of)(batch, weak, generator)
         loss = _loss(_scored(backbone, module, batch, masks), iou(masks, batch.masks, batch.is_annotated))
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
