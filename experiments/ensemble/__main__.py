@@ -2,9 +2,8 @@
 
 Of each seed a main network learns a composed world without two classes, an image variant (no memory, one fusion module)
 learns single frames of all classes, and a grounding module learns to choose, on cut-outs that neither was trained on.
-All are asked about held-out videos with cut-outs that are new to all: of the classes that both know (`test`), and of
-those that the main one never saw (`heldout`); `validation` is there to choose settings on. What is there is not made
-again.
+All are asked about held-out videos: of the classes that both know (`test`), and of those that the main one never saw
+(`heldout`); the part `validation` is there to choose settings on. What is there is not made again.
 """
 
 import argparse
@@ -19,7 +18,7 @@ from pathlib import Path
 import torch
 
 import locater
-from experiments.ensemble.sources import Packs, make_three_sets
+from experiments.ensemble.sources import make_judged_pack, make_packs
 from locater.config import GroundingConfig
 from locater.evaluation.metrics.sample_score import SampleScore
 from locater.evaluation.run.answering import answer
@@ -50,7 +49,7 @@ COMMON = (
     "training.ema_decay=0.99",
     "training.save_every=100000",
     "training.kind_weights={motion: 0, early_event: 0, late_event: 0, occlusion: 0, relation: 0, size: 0, absent: 0, "
-    "appearance: 1, position: 1}",
+    "appearance: 2, position: 1}",
 )
 IMAGE = (
     "memory.global_ratio=0",
@@ -69,16 +68,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--parts", default=",".join(PARTS), help="of each seed; each needs those before it")
-    parser.add_argument("--steps", type=int, default=800, help="of each member")
-    parser.add_argument("--grounding-steps", type=int, default=1200)
-    parser.add_argument("--videos", type=int, default=64, help="of each split")
+    parser.add_argument("--steps", type=int, default=400, help="of each member")
+    parser.add_argument("--grounding-steps", type=int, default=2000)
+    parser.add_argument("--videos", type=int, default=24, help="of each split")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    packs = make_three_sets(asked.out)
+    some, everything = make_packs(asked.out)
+    judged = make_judged_pack(asked.out)
     of_parts: dict[str, list[object]] = {}
     for seed in (int(each) for each in asked.seeds.split(",")):
-        run = Run(asked.out, seed, packs, asked.steps, asked.grounding_steps, asked.videos)
+        run = Run(asked.out, seed, some, everything, judged, asked.steps, asked.grounding_steps, asked.videos)
         for part in asked.parts.split(","):
             started_at = time.process_time()
             found = run.part(part)
@@ -95,7 +95,9 @@ class Run:
 
     out: Path
     seed: int
-    packs: Packs
+    some: Path
+    everything: Path
+    judged: Path
     steps: int
     grounding_steps: int
     videos: int
@@ -109,8 +111,8 @@ class Run:
     def network(self, name: str) -> Path:
         """A member's checkpoint."""
         if name == "main":
-            return _trained(self.out / f"main{self.seed}", self.packs.some, self.seed, self.steps, ())
-        return _trained(self.out / f"image{self.seed}", self.packs.everything, self.seed + 10, self.steps, IMAGE)
+            return _trained(self.out / f"main{self.seed}", self.some, self.seed, self.steps, ())
+        return _trained(self.out / f"image{self.seed}", self.everything, self.seed + 10, self.steps, IMAGE)
 
     @property
     def module(self) -> Path:
@@ -123,10 +125,10 @@ class Run:
         if not told.exists():
             request = GroundingRequest(
                 backbone=str(self.network("image")),
-                data=f"composed:{self.packs.judged}",
+                data=f"composed:{self.judged}",
                 out=self.module,
                 weak=(str(self.network("main")), str(self.network("image"))),
-                settings=GroundingConfig(width=64, frames=4),
+                settings=GroundingConfig(width=64, frames=2),
                 steps=self.grounding_steps,
                 batch_size=4,
                 held_out=24,
@@ -139,7 +141,7 @@ class Run:
 
     def split(self, split: str) -> object:
         """Mean J of members, views and ensembles on a split's videos."""
-        world = ComposedWorld(self.packs.asked, split, self.videos, SIZE, KINDS)
+        world = ComposedWorld(self.some, split, self.videos, SIZE, KINDS)
         samples = [world.load(info) for info in world.samples()]
         answers = {
             f"{name}{told}": self.answers(name, views, split, samples)

@@ -1,8 +1,7 @@
-"""Drawn sprites and plain backgrounds, and packs of them: some without a few classes, some with all."""
+"""Drawn sprites and plain backgrounds, and packs of them: one without some classes, others with all."""
 
 import json
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,18 +23,7 @@ NOUNS = {
     "ring": (-3, (50, 150, 60)),
 }
 VARIANTS, SIDE = 24, 64
-MORE = 120  # variants of each noun in each of the experiment's three sets
-TURN, STRETCH = 20.0, 0.12  # at most, of a varied sprite: degrees, and of either side
-
-
-@dataclass(frozen=True)
-class Packs:
-    """Packs of three sets of cut-outs that have none in common, of one set of backgrounds."""
-
-    some: Path  # members': the training split lacks the held-out classes
-    everything: Path  # members': all classes
-    judged: Path  # the grounding module's: all classes
-    asked: Path  # what all are asked about; splits validation, test, heldout
+JUDGED = 120  # variants of the cut-outs that the grounding module learns from
 
 
 def make_packs(folder: Path) -> tuple[Path, Path]:
@@ -48,62 +36,33 @@ def make_packs(folder: Path) -> tuple[Path, Path]:
     return some, everything
 
 
-def make_three_sets(folder: Path) -> Packs:
-    """Many and varied cut-outs for the members, as many others for the module, and others again to ask about."""
-    packs = Packs(*(folder / f"pack_{name}" for name in ("some", "all", "judged", "asked")))
-    if not (packs.asked / "index.json").exists():
-        backgrounds = [_backgrounds(folder / "backgrounds", count=60)]
-        sets = [_varied_sprites(folder / f"sprites_{name}", name) for name in ("members", "judged", "asked")]
-        members, judged, asked = (Sources(sprites=[each], backgrounds=backgrounds) for each in sets)
-        compose(members, packs.some, HELD_OUT, _limits(MORE))
-        compose(members, packs.everything, (), _limits(MORE))
-        compose(judged, packs.judged, (), _limits(MORE))
-        compose(asked, packs.asked, HELD_OUT, _limits(MORE))
-    return packs
+def make_judged_pack(folder: Path) -> Path:
+    """A pack of all classes whose cut-outs are in no other, so that no member was trained on them."""
+    judged = folder / "pack_judged"
+    if not (judged / "index.json").exists():
+        sprites = _sprites(folder / "sprites_judged", JUDGED, "judged_", seed=1)
+        compose(
+            Sources(sprites=[sprites], backgrounds=[_backgrounds(folder / "backgrounds")]), judged, (), _limits(JUDGED)
+        )
+    return judged
 
 
 def _limits(variants: int) -> Limits:
-    return Limits(per_noun=variants, photographs=60, cutout_side=SIDE, photograph_side=64)
+    return Limits(per_noun=variants, photographs=40, cutout_side=SIDE, photograph_side=64)
 
 
-def _sprites(folder: Path) -> Path:
+def _sprites(folder: Path, variants: int = VARIANTS, prefix: str = "", seed: int = 0) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     listing = []
     for noun, (form, colour) in NOUNS.items():
-        for variant in range(VARIANTS):
-            file = f"{noun}_{variant}.webp"
-            _drawn(form, _shade(colour, 18, rng), rng).save(folder / file, lossless=True)
+        for variant in range(variants):
+            file = f"{prefix}{noun}_{variant}.webp"
+            shade = tuple(int(np.clip(c + rng.integers(-18, 19), 0, 255)) for c in colour)
+            _drawn(form, shade, rng).save(folder / file, lossless=True)
             listing.append({"file": file, "name": noun, "category": "Objects"})
     (folder / "names.json").write_text(json.dumps(listing))
     return folder
-
-
-def _varied_sprites(folder: Path, name: str) -> Path:
-    """Sprites of other shades, turned and stretched a little; those of another name have none in common."""
-    folder.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(list(name.encode()))
-    listing = []
-    for noun, (form, colour) in NOUNS.items():
-        for variant in range(MORE):
-            file = f"{name}_{noun}_{variant}.webp"
-            _varied(_drawn(form, _shade(colour, 26, rng), rng), rng).save(folder / file, lossless=True)
-            listing.append({"file": file, "name": noun, "category": "Objects"})
-    (folder / "names.json").write_text(json.dumps(listing))
-    return folder
-
-
-def _shade(colour: tuple[int, ...], reach: int, rng: np.random.Generator) -> tuple[int, ...]:
-    return tuple(int(np.clip(c + rng.integers(-reach, reach + 1), 0, 255)) for c in colour)
-
-
-def _varied(picture: Image.Image, rng: np.random.Generator) -> Image.Image:
-    turned = picture.rotate(float(rng.uniform(-TURN, TURN)), Image.Resampling.BICUBIC)
-    across, down = (round(SIDE * float(rng.uniform(1 - STRETCH, 1))) for _ in range(2))
-    small = turned.resize((across, down), Image.Resampling.BICUBIC)
-    varied = Image.new("RGBA", (SIDE, SIDE))
-    varied.paste(small, ((SIDE - across) // 2, (SIDE - down) // 2))
-    return varied
 
 
 def _drawn(form: int, shade: tuple[int, ...], rng: np.random.Generator) -> Image.Image:

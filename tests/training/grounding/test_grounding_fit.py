@@ -85,11 +85,11 @@ def test_candidates_agree_on_the_right_object_by_chance() -> None:
         batch = next(batches)
         others = batch.masks.view(6, 2, 2, 64, 64).flip(1).flatten(0, 1)
         masks = candidates_of(batch, [], generator)
-        for frame, found in is_right.items():
+        for frame in is_right:
             alone = torch.zeros(12, 2, dtype=torch.bool)
             alone[:, frame] = True
             own, other = (iou(masks, each, alone).mean(1) for each in (batch.masks, others))
-            found += (own > other)[own != other].tolist()
+            is_right[frame] += (own > other)[own != other].tolist()
     shares = [sum(found) / len(found) for found in is_right.values()]
     assert all(0.35 < share < 0.65 for share in shares), shares
 

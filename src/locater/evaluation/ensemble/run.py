@@ -76,7 +76,7 @@ def run_ensemble(request: EnsembleRequest, listen: Callable[[int, int], None] = 
         run = {
             "members": name,
             "how": request.how,
-            "parts": request.has_parts,
+            "parts": str(request.has_parts).lower(),
             "grounding": str(request.grounding or "none"),
         }
         report = Report.of(run, name, dataset.name, answers)

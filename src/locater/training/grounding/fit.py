@@ -19,7 +19,7 @@ from locater.worlds.batches import ClipSettings
 
 RATE, DECAY, WARMUP = 1e-3, 0.05, 50
 SHARPNESS = 0.1  # differences of IoU that count in the choice among candidates
-MADE = 0.5  # of the steps: so long all sets hold made candidates; then every other holds networks' masks alone
+MADE = 0.5  # of the steps: so long all sets hold made candidates; then every other is as in use
 NEAR = 0.05  # of IoU: a candidate so near to the best is a right choice too
 
 
