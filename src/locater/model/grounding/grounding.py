@@ -77,6 +77,8 @@ class Grounding(nn.Module):
             nn.Linear(32 * (CROP // 4) ** 2, width),
         )
         self.from_measures = nn.Sequential(nn.Linear(MEASURES, width), nn.GELU(), nn.Linear(width, width))
+        # What is seen, what is shown and what is measured count alike from the start: measures are much the smallest.
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
         self.word_norm = nn.LayerNorm(seen_width)
         self.from_word = nn.Linear(seen_width, width)
         self.score_token = nn.Parameter(torch.zeros(width))
@@ -98,7 +100,8 @@ class Grounding(nn.Module):
         placed = _measures(scene, masks)
         seen = self.from_seen(self.seen_norm(_pooled(scene, masks)))
         shown = rearrange(self.from_crop(_cropped(scene, masks, placed)), "(b n t) d -> b n t d", b=batch, n=count)
-        own = seen + shown + self.from_measures(placed)
+        branches = seen, shown, self.from_measures(placed)
+        own = torch.stack([norm(each) for norm, each in zip(self.norms, branches, strict=True)]).sum(0)
         known = rearrange(~is_missing, "b t -> b 1 t 1").to(own.dtype)
         of_each = (own * known).sum(2) / known.sum(2).clamp(min=1)  # (B, N, d)
         words = self.from_word(self.word_norm(scene.words.float())) + self.types[1]

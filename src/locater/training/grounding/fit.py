@@ -19,7 +19,7 @@ from locater.worlds.batches import ClipSettings
 
 RATE, DECAY, WARMUP = 1e-3, 0.05, 50
 SHARPNESS = 0.1  # differences of IoU that count in the choice among candidates
-MADE = 0.5  # of the steps: so long all sets hold made candidates; then every other is as in use
+MADE = 0.5  # of the steps: so long candidates are made; then networks' are among them, and every other set is as in use
 NEAR = 0.05  # of IoU: a candidate so near to the best is a right choice too
 
 
@@ -45,8 +45,8 @@ def fit(
 ) -> Grounding:
     """A grounding module for what `backbone` sees; `listen` hears each step's number and loss.
 
-    Of two or more `weak` networks the masks alone are every other set of the last steps: members' masks are what it is
-    to choose among, and it learns that only once it knows right from wrong.
+    The masks of `weak` networks come in the second half, once it knows right from wrong and for less time; of two or
+    more they are then every other set alone: members' masks are what it is to choose among.
     """
     generator = torch.Generator().manual_seed(seed)
     with torch.random.fork_rng():
@@ -56,8 +56,9 @@ def fit(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, polynomial(steps, min(WARMUP, steps // 4), 0.9))
     for step in range(1, steps + 1):
         batch = next(batches)
-        is_as_in_use = len(weak) > 1 and step > MADE * steps and step % 2 == 0
-        masks = (candidates_as_in_use if is_as_in_use else candidates_of)(batch, weak, generator)
+        networks = weak if step > MADE * steps else ()
+        is_as_in_use = len(networks) > 1 and step % 2 == 0
+        masks = (candidates_as_in_use if is_as_in_use else candidates_of)(batch, networks, generator)
         loss = _loss(_scored(backbone, module, batch, masks), iou(masks, batch.masks, batch.is_annotated))
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
