@@ -1,6 +1,7 @@
 """The house rules that a machine can check; import-linter checks the layers."""
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ TREES = ("src", "lite", "tests", "tools", "experiments")
 MOST_LINES_OF_A_FILE = 400
 MOST_LINES_OF_A_FUNCTION = 50
 MOST_MODULES_OF_A_FOLDER = 15
+ROOMS = {".ci", ".github", "dev", "docs", "experiments", "lite", "src", "tests", "tools"}
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "misc", "helpers", "helper", "common"}
 LOADS_A_WHEELS_OWN_CODE = {"tests/model/visual/test_refiner.py"}
 
@@ -25,6 +27,15 @@ def names(found: Iterator[Path]) -> list[str]:
 
 def test_the_trees_are_there() -> None:
     assert all(modules(tree) for tree in TREES)  # else every other test here passes on nothing
+
+
+def test_no_stray_folder_is_kept() -> None:
+    """What a command wrote by mistake, as into a folder called `--help`, is not the project's."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    kept = {path.split("/")[0] for path in listed.stdout.split("\0") if "/" in path}
+    if not kept:
+        pytest.skip("This copy is not a clone.")
+    assert kept <= ROOMS
 
 
 def test_files_are_short() -> None:

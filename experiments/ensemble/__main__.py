@@ -1,9 +1,9 @@
 """The challenge entry in miniature, by one command: `python -m experiments.ensemble --out DIR --seeds 0,1,2`.
 
 Of each seed a main network learns a composed world without two classes, an image variant (no memory, one fusion module)
-learns single frames of all classes, and a grounding module learns to choose. All are asked about held-out videos: of
-the classes that both know (`test`), and of those that the main one never saw (`heldout`). What is there is
-not trained again.
+learns single frames of all classes, and a grounding module learns to choose, on cut-outs that neither was trained on.
+All are asked about held-out videos: of the classes that both know (`test`), and of those that the main one never saw
+(`heldout`); the part `validation` is there to choose settings on. What is there is not made again.
 """
 
 import argparse
@@ -18,11 +18,12 @@ from pathlib import Path
 import torch
 
 import locater
-from experiments.ensemble.sources import make_packs
+from experiments.ensemble.sources import make_judged_pack, make_packs
 from locater.config import GroundingConfig
 from locater.evaluation.metrics.sample_score import SampleScore
 from locater.evaluation.run.answering import answer
-from locater.inference.ensemble.fusing import HOWS, fused, weights_of
+from locater.inference.ensemble.fusing import HOWS, How, fused, weights_of
+from locater.inference.ensemble.parts import parts_of
 from locater.inference.ensemble.scoring import Candidate, Scorer
 from locater.records import Mask, Sample, Views
 from locater.training.command import train_preset
@@ -57,8 +58,7 @@ IMAGE = (
     "training.clip_frames=1",
     "training.batch_size=32",
 )
-
-
+ENSEMBLES = ("both: select", "main, parts: select", "image, parts: select", *(f"both, parts: {how}" for how in HOWS))
 PARTS = ("main", "image", "grounding", "test", "heldout")
 
 
@@ -69,15 +69,16 @@ def main() -> None:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--parts", default=",".join(PARTS), help="of each seed; each needs those before it")
     parser.add_argument("--steps", type=int, default=400, help="of each member")
-    parser.add_argument("--grounding-steps", type=int, default=1200)
+    parser.add_argument("--grounding-steps", type=int, default=3000)
     parser.add_argument("--videos", type=int, default=24, help="of each split")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     some, everything = make_packs(asked.out)
+    judged = make_judged_pack(asked.out)
     of_parts: dict[str, list[object]] = {}
     for seed in (int(each) for each in asked.seeds.split(",")):
-        run = Run(asked.out, seed, some, everything, asked.steps, asked.grounding_steps, asked.videos)
+        run = Run(asked.out, seed, some, everything, judged, asked.steps, asked.grounding_steps, asked.videos)
         for part in asked.parts.split(","):
             started_at = time.process_time()
             found = run.part(part)
@@ -96,6 +97,7 @@ class Run:
     seed: int
     some: Path
     everything: Path
+    judged: Path
     steps: int
     grounding_steps: int
     videos: int
@@ -123,10 +125,10 @@ class Run:
         if not told.exists():
             request = GroundingRequest(
                 backbone=str(self.network("image")),
-                data=f"composed:{self.everything}",
+                data=f"composed:{self.judged}",
                 out=self.module,
-                weak=(str(self.network("main")),),
-                settings=GroundingConfig(width=64, frames=4),
+                weak=(str(self.network("main")), str(self.network("image"))),
+                settings=GroundingConfig(width=64, frames=2),
                 steps=self.grounding_steps,
                 batch_size=4,
                 held_out=24,
@@ -147,11 +149,12 @@ class Run:
             for told, views in (("", Views()), (", views", VIEWS))
         }
         rows = {name: [score.j or 0.0 for score in scores] for name, scores in answers.items()}
-        joined = self.joined([answers["main, views"], answers["image, views"]], samples)
+        found = {name: _by_kind(values, samples) for name, values in (rows | self.joined(answers, samples)).items()}
+        best = max(found["main, views"]["all"], found["image, views"]["all"])
         return {
             "videos": len(samples),
-            **{name: _by_kind(values, samples) for name, values in (rows | joined).items()},
-            "best of both": _mean([max(pair) for pair in zip(rows["main, views"], rows["image, views"], strict=True)]),
+            **found,
+            "gain over the best member": {name: round(found[name]["all"] - best, 4) for name in ENSEMBLES},
         }
 
     def answers(self, name: str, views: Views, split: str, samples: Sequence[Sample]) -> list[SampleScore]:
@@ -163,18 +166,32 @@ class Run:
             file.write_text(json.dumps(found))
         return [SampleScore.from_json(each) for each in json.loads(file.read_text())]
 
-    def joined(self, members: Sequence[Sequence[SampleScore]], samples: Sequence[Sample]) -> dict[str, list[float]]:
-        """J of every way to join the members, and 1 where the choice is the better one, or near it."""
+    def joined(self, answers: Mapping[str, Sequence[SampleScore]], samples: Sequence[Sample]) -> dict[str, list[float]]:
+        """J of every way to join members with views, of the best candidate, and 1 where the choice is it, or near."""
         scorer = Scorer.from_folder(self.module, "cpu")
-        found: dict[str, list[float]] = {name: [] for name in (*HOWS, "right choice")}
+        found: dict[str, list[float]] = {}
         for place, sample in enumerate(samples):
-            own = [scores[place].j or 0.0 for scores in members]
-            candidates = [_masks(scores[place]) for scores in members]
-            scores = scorer.scores(sample.frames, sample.info.expression, candidates)
-            found["right choice"].append(float(own[scores.index(max(scores))] >= max(own) - NEAR))
-            for how in HOWS:
-                found[how].append(_j(fused(candidates, weights_of(scores, how)), sample))
+            wholes = {name: _masks(answers[f"{name}, views"][place]) for name in ("main", "image")}
+            with_parts = {name: [whole, *parts_of(whole)] for name, whole in wholes.items()}
+            for name, candidates, hows in (
+                ("both", list(wholes.values()), ("select",)),
+                ("main, parts", with_parts["main"], ("select",)),
+                ("image, parts", with_parts["image"], ("select",)),
+                ("both, parts", [*with_parts["main"], *with_parts["image"]], HOWS),
+            ):
+                for told, value in _chosen(scorer, sample, candidates, hows).items():
+                    found.setdefault(f"{name}: {told}", []).append(value)
         return found
+
+
+def _chosen(scorer: Scorer, sample: Sample, candidates: Sequence[Candidate], hows: Sequence[How]) -> dict[str, float]:
+    own = [_j(candidate, sample) for candidate in candidates]
+    scores = scorer.scores(sample.frames, sample.info.expression, candidates)
+    return {
+        **{how: _j(fused(candidates, weights_of(scores, how)), sample) for how in hows},
+        "best": max(own),
+        "right choice": float(own[scores.index(max(scores))] >= max(own) - NEAR),
+    }
 
 
 def _trained(folder: Path, pack: Path, seed: int, steps: int, changes: Sequence[str]) -> Path:

@@ -1,4 +1,4 @@
-"""Drawn sprites and plain backgrounds, and two packs of them: one without some classes, one with all."""
+"""Drawn sprites and plain backgrounds, and packs of them: one without some classes, others with all."""
 
 import json
 import math
@@ -23,7 +23,7 @@ NOUNS = {
     "ring": (-3, (50, 150, 60)),
 }
 VARIANTS, SIDE = 24, 64
-_SIZES = Limits(per_noun=VARIANTS, photographs=40, cutout_side=SIDE, photograph_side=64)
+JUDGED = 120  # variants of the cut-outs that the grounding module learns from
 
 
 def make_packs(folder: Path) -> tuple[Path, Path]:
@@ -31,18 +31,33 @@ def make_packs(folder: Path) -> tuple[Path, Path]:
     some, everything = folder / "pack_some", folder / "pack_all"
     if not (everything / "index.json").exists():
         sources = Sources(sprites=[_sprites(folder / "sprites")], backgrounds=[_backgrounds(folder / "backgrounds")])
-        compose(sources, some, HELD_OUT, _SIZES)
-        compose(sources, everything, (), _SIZES)
+        compose(sources, some, HELD_OUT, _limits(VARIANTS))
+        compose(sources, everything, (), _limits(VARIANTS))
     return some, everything
 
 
-def _sprites(folder: Path) -> Path:
+def make_judged_pack(folder: Path) -> Path:
+    """A pack of all classes whose cut-outs are in no other, so that no member was trained on them."""
+    judged = folder / "pack_judged"
+    if not (judged / "index.json").exists():
+        sprites = _sprites(folder / "sprites_judged", JUDGED, "judged_", seed=1)
+        compose(
+            Sources(sprites=[sprites], backgrounds=[_backgrounds(folder / "backgrounds")]), judged, (), _limits(JUDGED)
+        )
+    return judged
+
+
+def _limits(variants: int) -> Limits:
+    return Limits(per_noun=variants, photographs=40, cutout_side=SIDE, photograph_side=64)
+
+
+def _sprites(folder: Path, variants: int = VARIANTS, prefix: str = "", seed: int = 0) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     listing = []
     for noun, (form, colour) in NOUNS.items():
-        for variant in range(VARIANTS):
-            file = f"{noun}_{variant}.webp"
+        for variant in range(variants):
+            file = f"{prefix}{noun}_{variant}.webp"
             shade = tuple(int(np.clip(c + rng.integers(-18, 19), 0, 255)) for c in colour)
             _drawn(form, shade, rng).save(folder / file, lossless=True)
             listing.append({"file": file, "name": noun, "category": "Objects"})

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from tests.support.command_line.running import Run, refused
-from tests.support.evaluation_command import tiny_checkpoint
+from tests.support.evaluating.command import tiny_checkpoint
 from tests.support.tiny_clipseg import tiny_clipseg
 
 WORLD = ("shapes", "--count", "1", "--limit", "2")
@@ -18,16 +18,20 @@ def shapes_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_checkpoint(tmp_path_factory.mktemp("checkpoint") / "tiny")
 
 
+def _module(run: Run, checkpoint: Path, out: Path) -> Path:
+    few = ("--steps", "2", "--batch", "2", "--held-out", "1", "--set", "width=16", "--set", "frames=2")
+    trained = run("ensemble", "train", checkpoint, "--data", "shapes", "--kinds", "position", *few,
+                  "--weak", checkpoint, "--out", out)  # fmt: skip
+    assert trained.code == 0 and "held-out sets" in trained.out, trained.err
+    return out
+
+
 def test_an_entry_from_members_to_results(run: Run, shapes_checkpoint: Path, tmp_path: Path) -> None:
     plain, both = tmp_path / "plain", tmp_path / "both"
     for out, options in ((plain, ()), (both, ("--flip",))):
         ran = run("evaluate", shapes_checkpoint, *WORLD, "--failures", "0", "--out", out, *options)
         assert ran.code == 0, ran.err
-    module = tmp_path / "grounding"
-    few = ("--steps", "2", "--batch", "2", "--held-out", "1", "--set", "width=16", "--set", "frames=2")
-    trained = run("ensemble", "train", shapes_checkpoint, "--data", "shapes", "--kinds", "position", *few,
-                  "--weak", shapes_checkpoint, "--out", module)  # fmt: skip
-    assert trained.code == 0 and "held-out sets" in trained.out, trained.err
+    module = _module(run, shapes_checkpoint, tmp_path / "grounding")
 
     members = ("--member", f"main={plain}", "--member", f"flipped={both}")
     joined = ("ensemble", "run", *WORLD, "--size", "64", *members)
@@ -58,6 +62,27 @@ def test_an_entry_from_members_to_results(run: Run, shapes_checkpoint: Path, tmp
     assert "There is no" in told
     more = ("ensemble", "run", "shapes", "--count", "1", "--limit", "3", "--size", "64", *members)
     assert "has no answer to" in refused(run, tmp_path, *more, "--out", tmp_path / "new")
+
+
+def test_the_things_that_a_member_marks_are_candidates(run: Run, shapes_checkpoint: Path, tmp_path: Path) -> None:
+    first = run("evaluate", shapes_checkpoint, *WORLD, "--failures", "0", "--out", tmp_path / "plain")
+    assert first.code == 0, first.err
+    joined = ("ensemble", "run", *WORLD, "--size", "64")
+    ran = run(*joined, "--member", f"main={tmp_path / 'plain'}", "--out", tmp_path / "masks")
+    assert ran.code == 0, ran.err
+    for picture in (tmp_path / "masks" / "masks").rglob("*.png"):
+        marked = Image.new("L", (64, 64))
+        marked.paste(255, (4, 4, 20, 20))
+        marked.paste(255, (40, 40, 60, 60))
+        marked.save(picture)
+    apart = (*joined, "--member", f"two={tmp_path / 'masks' / 'masks'}", "--parts")
+    module = _module(run, shapes_checkpoint, tmp_path / "grounding")
+    ran = run(*apart, "--grounding", module, "--out", tmp_path / "apart")
+    assert ran.code == 0, ran.err
+    for told in json.loads((tmp_path / "apart" / "scores.json").read_text()).values():
+        assert set(told) == {"two", "two, part 1", "two, part 2"}
+        assert sum(each["weight"] for each in told.values()) == 1
+    assert "give --grounding" in refused(run, tmp_path, *apart, "--out", tmp_path / "new")
 
 
 def test_an_image_model_proposes_a_member(run: Run, tmp_path: Path) -> None:

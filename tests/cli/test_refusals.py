@@ -123,3 +123,10 @@ def test_an_unknown_preset_and_odd_names_are_refused_in_one_line(run: Run, tmp_p
     assert "There is no file two lines.mp4" in refused(run, tmp_path, "segment", "two\nlines.mp4", DOG)
     assert "There is no file no/such.mp4" in refused(run, tmp_path, "info", "no/such.mp4")
     assert "There is no checkpoint '/no/such'" in refused(run, tmp_path, "info", "/no/such")
+
+
+@pytest.mark.parametrize("alone", ["--boxes", "--pictures"])
+def test_boxes_without_their_pictures_are_refused(run: Run, checkpoint: Path, tmp_path: Path, alone: str) -> None:
+    words = ("--answers", tmp_path, "--data", "shapes", "--out", tmp_path / "look", "--pack", tmp_path)
+    told = refused(run, tmp_path, "second-look", checkpoint, *words, alone, tmp_path / "some")
+    assert told == "Error: --boxes and --pictures, the folder that they are in, go together; give both."

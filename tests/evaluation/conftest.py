@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.evaluation_command import tiny_checkpoint
+from tests.support.evaluating.command import tiny_checkpoint
 
 
 @pytest.fixture(scope="module")

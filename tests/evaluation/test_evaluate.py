@@ -21,7 +21,7 @@ from locater.evaluation.run.passes import plan_passes, shard
 from locater.inference.segmenter import Segmenter
 from locater.records import Sample, SampleInfo
 from locater.video.array_source import ArraySequence
-from tests.support.evaluation_command import run
+from tests.support.evaluating.command import run
 
 QUESTIONS = 9  # one of each kind
 FILES = ("results.html", "results.json", "results.md", "per_sample.csv")

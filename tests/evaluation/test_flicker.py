@@ -15,7 +15,7 @@ from locater.evaluation.metrics.summary import summarise
 from locater.records import Mask, SampleInfo
 from tests.support.datasets.making_datasets import real_data
 from tests.support.datasets.making_davis import make_davis
-from tests.support.evaluation_command import run, tiny_checkpoint
+from tests.support.evaluating.command import run, tiny_checkpoint
 
 STEADY = Flicker(0.0, 0.0)
 Wrong = Callable[[Mask], Mask]

@@ -1,23 +1,23 @@
 """`locater evaluate CHECKPOINT positions PACK`: who is right, swapped, silent or deaf, through the real runner."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from locater.datasets.catalog import Source
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
-from locater.inference.segmenter import Segmenter
-from locater.records import FrameResult, FrameSource, Mask, SampleInfo, VideoState, Views
+from locater.model.checkpoint import from_pretrained
+from locater.records import Frame, Mask, SampleInfo
 from locater.worlds.composed import compose
 from locater.worlds.composed.position_world import PositionWorld
 from tests.support.composed_sources import SMALL, make_sources, small_pack
-from tests.support.evaluation_command import run
+from tests.support.evaluating.command import run
+from tests.support.evaluating.scripted import ScriptedSegmenter
 
 COUNT = 6
 Rule = Callable[[PositionWorld, SampleInfo, int], Mask]
@@ -49,38 +49,6 @@ def half(world: PositionWorld, info: SampleInfo, index: int) -> Mask:
     return mask
 
 
-class Scripted(Segmenter):
-    """A segmenter that answers by rule in place of its network."""
-
-    def __init__(self, checkpoint: Path, pack: Path, rule: Rule) -> None:
-        super().__init__(Segmenter.from_pretrained(checkpoint, "cpu").model, "cpu")
-        self.world = PositionWorld(pack, count=COUNT, size=self.model.config.image_size)
-        self.infos = {(info.video, info.expression): info for info in self.world.samples()}
-        self.rule = rule
-
-    def segment(  # type: ignore[override]  # as much of it as the runner calls
-        self,
-        source: FrameSource,
-        expressions: list[str],
-        *,
-        soft: bool,
-        anyway: bool,
-        mode: str,
-        chunk_frames: int,
-        views: Views,
-    ) -> Iterator[FrameResult]:
-        assert views == Views()
-        assert (
-            soft and anyway and mode == "auto" and chunk_frames > 0 and len(expressions) == 2
-        )  # both questions in one pass
-        nothing = torch.zeros(2, 0, 1)
-        for frame in source.frames():
-            asked = [self.infos[source.info.name, each] for each in expressions]
-            masks = np.stack([self.rule(self.world, info, frame.index) for info in asked])
-            state = VideoState(nothing, nothing, frame.index + 1, True, tuple(expressions))
-            yield FrameResult(frame, masks, masks.astype(np.float32), (1.0, 1.0), ((), ()), state)
-
-
 @pytest.fixture(scope="module")
 def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("positions")
@@ -90,7 +58,14 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def scored(checkpoint: Path, pack: Path, out: Path, rule: Rule) -> dict[str, Any]:
     asked = EvaluateRequest(str(checkpoint), Source("positions", pack), out, count=COUNT, failures=0)
-    found = evaluate(asked, Scripted(checkpoint, pack, rule), Place()).results
+    world = PositionWorld(pack, count=COUNT, size=from_pretrained(checkpoint).config.image_size)
+    infos = {(info.video, info.expression): info for info in world.samples()}
+
+    def answer(video: str, frame: Frame, expression: str) -> Mask:
+        return rule(world, infos[video, expression], frame.index)
+
+    # Both questions come in one pass.
+    found = evaluate(asked, ScriptedSegmenter(checkpoint, answer, at_once=2), Place()).results
     assert found is not None
     return found
 

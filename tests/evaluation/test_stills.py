@@ -18,9 +18,10 @@ from locater.evaluation.run.answering import answer
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
 from locater.inference.segmenter import Segmenter
-from locater.records import FrameResult, FrameSource, Mask, Sample, SampleInfo, VideoState, Views
+from locater.records import FrameResult, FrameSource, Mask, Sample, SampleInfo, VideoState
 from tests.support.datasets.making_stills import Thing, make_stills
-from tests.support.evaluation_command import run
+from tests.support.evaluating.command import run
+from tests.support.evaluating.scripted import Scripted
 
 Rule = Callable[[CocoVal, Sample], Mask]
 PRESENT = ("noun", "phrase", "place", "crowd")
@@ -52,32 +53,6 @@ def both(dataset: CocoVal, sample: Sample) -> Mask:
     return mask
 
 
-class Scripted:
-    """Answers one question by rule."""
-
-    def __init__(self, mask: Mask) -> None:
-        self.masks = mask[None]
-        self.device = torch.device("cpu")
-
-    def segment(
-        self,
-        source: FrameSource,
-        expressions: list[str],
-        *,
-        soft: bool,
-        anyway: bool,
-        mode: str,
-        chunk_frames: int,
-        views: Views,
-    ) -> Iterator[FrameResult]:
-        assert views == Views()
-        assert soft and anyway and mode == "auto" and chunk_frames > 0 and len(expressions) == 1
-        nothing = torch.zeros(1, 0, 1)
-        for frame in source.frames():
-            state = VideoState(nothing, nothing, 1, True, tuple(expressions))
-            yield FrameResult(frame, self.masks, self.masks.astype(np.float32), (1.0,), ((),), state)
-
-
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> CocoVal:
     root: Path = tmp_path_factory.mktemp("stills")
@@ -92,7 +67,9 @@ def scored(dataset: CocoVal, rule: Rule, infos: list[SampleInfo] | None = None) 
     scores = []
     for info in dataset.samples() if infos is None else infos:
         sample = dataset.load(info)
-        scores += answer(cast(Segmenter, Scripted(rule(dataset, sample))), [sample])
+        mask = rule(dataset, sample)
+        scripted = Scripted(lambda *_, mask=mask: mask, at_once=1)
+        scores += answer(cast(Segmenter, scripted), [sample])
     return still_results(dataset, scores)
 
 

@@ -13,7 +13,7 @@ from locater.evaluation.metrics.sample_score import FrameScore, SampleScore
 from locater.evaluation.report.subsets import SubsetsEvaluator
 from locater.evaluation.report.tables import Report
 from locater.records import Sample, SampleInfo
-from tests.support.evaluation_command import run, tiny_checkpoint
+from tests.support.evaluating.command import run, tiny_checkpoint
 from tests.support.making_contrasts import FakeLabeler, make_contrasting_a2d
 
 

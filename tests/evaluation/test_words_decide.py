@@ -1,24 +1,23 @@
 """Right and wrong sentences and joined pairs, through the real runner: who listens, who does not, who says nothing."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from locater.datasets.catalog import Source
 from locater.datasets.davis import DavisSentences, described_sequences, further_sentences
 from locater.evaluation.run.contrasts import CONTRASTS, CROWD, WRITTEN, WRONG, ContrastedDataset
 from locater.evaluation.run.evaluate import EvaluateRequest, evaluate
 from locater.evaluation.run.processes import Place
-from locater.inference.segmenter import Segmenter
-from locater.records import Frame, FrameResult, FrameSource, Mask, Pixels, SampleInfo, VideoState, Views
+from locater.records import Mask, Pixels, SampleInfo
 from tests.support.datasets.making_datasets import real_data
 from tests.support.datasets.making_davis import FRAMES, UNSEEN, colour_of, make_davis, things_in, true_mask
-from tests.support.evaluation_command import run
+from tests.support.evaluating.command import run
+from tests.support.evaluating.scripted import ScriptedSegmenter
 
 Answer = Callable[[Pixels, str], Mask]
 SEQUENCE_OF = {
@@ -60,37 +59,6 @@ def silent(pixels: Pixels, _: str) -> Mask:
     return np.zeros(pixels.shape[:2], np.bool_)
 
 
-class Scripted(Segmenter):
-    """A segmenter that answers by rule in place of its network."""
-
-    def __init__(self, checkpoint: Path, rule: Answer) -> None:
-        super().__init__(Segmenter.from_pretrained(checkpoint, "cpu").model, "cpu")
-        self.rule = rule
-
-    def segment(  # type: ignore[override]  # as much of it as the runner calls
-        self,
-        source: FrameSource,
-        expressions: list[str],
-        *,
-        soft: bool,
-        anyway: bool,
-        mode: str,
-        chunk_frames: int,
-        views: Views,
-    ) -> Iterator[FrameResult]:
-        assert views == Views()
-        assert soft and anyway and mode == "auto" and chunk_frames > 0
-        assert len(list(source.frames())) == source.info.frame_count  # a network looks at the whole video first
-        return (self._answer(frame, tuple(expressions)) for frame in source.frames())
-
-    def _answer(self, frame: Frame, expressions: tuple[str, ...]) -> FrameResult:
-        masks = np.stack([self.rule(frame.pixels, each) for each in expressions])
-        nothing = torch.zeros(len(expressions), 0, 1)
-        state = VideoState(nothing, nothing, frame.index + 1, True, expressions)
-        presence = (1.0,) * len(expressions)
-        return FrameResult(frame, masks, masks.astype(np.float32), presence, ((),) * len(expressions), state)
-
-
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("davis")
@@ -102,7 +70,8 @@ def scored(
     checkpoint: Path, root: Path, out: Path, rule: Answer, contrasts: tuple[str, ...] = CONTRASTS
 ) -> dict[str, Any]:
     asked = EvaluateRequest(str(checkpoint), Source("davis", root), out, failures=1, contrasts=contrasts)
-    found = evaluate(asked, Scripted(checkpoint, rule), Place(0, 1, 0)).results
+    scripted = ScriptedSegmenter(checkpoint, lambda _, frame, expression: rule(frame.pixels, expression))
+    found = evaluate(asked, scripted, Place(0, 1, 0)).results
     assert found is not None
     return found
 

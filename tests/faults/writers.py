@@ -22,7 +22,7 @@ from tests.support.command_line.clips import DOG, two_sentence_checkpoint
 from tests.support.composed_sources import SMALL, make_coco
 from tests.support.datasets.making_datasets import make_folder, write_binary, write_pictures
 from tests.support.datasets.making_stills import Thing, make_stills
-from tests.support.evaluation_command import tiny_checkpoint
+from tests.support.evaluating.command import tiny_checkpoint
 from tests.support.making_contrasts import LABELER, make_contrasting_a2d
 from tests.support.photo_sources import draw_photograph, make_model
 from tests.support.recognising import recognising

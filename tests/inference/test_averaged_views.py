@@ -17,7 +17,7 @@ from locater.errors import LocaterError
 from locater.inference.demo import clip_for
 from locater.inference.segmenter import Segmenter
 from locater.model.build import build
-from locater.records import FrameResult, VideoState, Views
+from locater.records import Correction, FrameResult, VideoState, Views
 from locater.video.reader import open_source
 from locater.video.transforms import frame_times, frames_to_tensor
 from locater.worlds.shapes import ShapesWorld
@@ -169,3 +169,13 @@ def test_shipped_checkpoints_take_at_most_twice_the_memory(name: str, tmp_path: 
     )
     print(f"{name}: {plain / 1e6:.0f} MB in the plain view, {six / 1e6:.0f} MB in twelve")
     assert six <= 2 * plain
+
+
+def test_what_cannot_be_is_refused(segmenter: Segmenter, video: npt.NDArray[np.uint8]) -> None:
+    assert Views((1, 0.5, 1.0)) == Views((0.5, 1.0)) and Views((0.5, 1.0)).scales == (1.0, 0.5)
+    for scales in ((), (0.0,), (float("nan"),), (1.0, 9.0)):
+        with pytest.raises(LocaterError, match="Scales lie between"):
+            Views(scales)
+    mask = np.zeros((36, 50), dtype=np.bool_)
+    with pytest.raises(LocaterError, match="in the plain view"):
+        segmenter.segment(video, LEFT, views=SIX, corrections=[Correction(0, mask=mask)])

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ from locater.inference.segmenter import Segmenter
 from locater.model.build import build
 from locater.model.checkpoint import find_checkpoint, from_pretrained, load_second_look
 from locater.model.locater import Locater
-from locater_lite import Lite, VideoFile
+from locater.video.reader import open_source
+from locater_lite import Lite, LocaterError, PictureFolder, VideoFile
+from locater_lite.command import main
 from tests.support.command_line.clips import write_video
 from tests.support.documents.examples import examples
 
@@ -148,6 +150,88 @@ def test_what_a_person_can_put_right_is_one_sentence(
     answer = run(installed, tmp_path, pictures, "the dog", "--out", tmp_path / "masks")
     assert answer.returncode == 2 and "holds no exported network" in answer.stderr
     assert not list(tmp_path.iterdir())
+
+
+def refused(exported: Path, video: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that a refusal is; it leaves nothing, and what lay beside it."""
+    before = sorted(out.parent.iterdir())
+    with pytest.raises(SystemExit) as stop:
+        main([str(exported), str(video), "a dog", "--out", str(out)])
+    told = capsys.readouterr()
+    assert stop.value.code == 2 and told.out == "" and told.err.startswith("Error: ") and told.err.count("\n") == 1
+    assert sorted(out.parent.iterdir()) == before
+    return told.err
+
+
+def test_an_export_that_is_not_whole_is_told(
+    exported: Path, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(exported, tmp_path / "exported")
+    (tmp_path / "exported" / "step.onnx").write_bytes(b"cut")
+    assert "is not whole" in refused(tmp_path / "exported", pictures, tmp_path / "masks", capsys)
+    (tmp_path / "exported" / "first_cells.npz").write_bytes(b"PK\3\4 cut")
+    assert "is not whole" in refused(tmp_path / "exported", pictures, tmp_path / "masks", capsys)
+    (tmp_path / "exported" / "model.json").write_text("[]")
+    assert "holds no exported network" in refused(tmp_path / "exported", pictures, tmp_path / "masks", capsys)
+
+
+def test_a_picture_of_another_size_is_refused_and_what_lies_beside_is_left_alone(
+    exported: Path, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(pictures, tmp_path / "pictures")
+    PIL.Image.new("RGB", (40, 40)).save(tmp_path / "pictures" / "9.png")
+    (tmp_path / "masks.partial").mkdir()
+    told = refused(exported, tmp_path / "pictures", tmp_path / "masks", capsys)
+    assert "Frame 5 is 40 x 40, the first is 70 x 96" in told
+    assert (tmp_path / "masks.partial").is_dir()
+
+
+def test_ctrl_c_is_one_line_and_leaves_nothing(
+    exported: Path, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> Any:
+        assert list(tmp_path.rglob("00000.png"))  # one frame is written
+        raise KeyboardInterrupt
+
+    results = Lite(exported).segment(list(frames()), 24, "a dog")
+    monkeypatch.setattr(Lite, "segment", lambda *_, **__: chain([next(results)], map(interrupted, [0])))
+    with pytest.raises(SystemExit) as stop:
+        main([str(exported), str(pictures), "a dog", "--out", str(tmp_path / "masks")])
+    assert (stop.value.code, capsys.readouterr().err) == (130, "Interrupted; nothing half-written is left.\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_pictures_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for number in (10, 9, 2):
+        PIL.Image.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / f"frame{number}.png")
+    found = [pixels[0, 0, 0] for _, _, pixels in PictureFolder(tmp_path, 24).timed()]
+    ours = [frame.pixels[0, 0, 0] for frame in open_source(tmp_path).frames()]
+    assert found == ours == [2, 9, 10]
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_video_files_are_read_as_by_locater(tmp_path: Path, every: int) -> None:
+    """Also one that lost a part in the middle: what can be decoded is there, at its own time."""
+    whole, damaged = write_video(tmp_path / "whole.mp4", 60), tmp_path / "damaged.mp4"
+    content = bytearray(whole.read_bytes())
+    content[len(content) // 3 : len(content) // 2] = b"\xff" * (len(content) // 2 - len(content) // 3)
+    damaged.write_bytes(content)
+    read(whole, every)
+    with pytest.warns(UserWarning, match=r"damaged.mp4: \d+ damaged packets were skipped"):
+        read(damaged, every)
+    assert VideoFile(whole).duration == open_source(whole).info.duration
+
+
+def read(path: Path, every: int) -> None:
+    theirs = list(VideoFile(path).timed(every))
+    for frame, (index, seconds, pixels) in zip(open_source(path).frames(every=every), theirs, strict=True):
+        assert frame.index == index and frame.timestamp == pytest.approx(seconds)
+        assert np.array_equal(frame.pixels, pixels)
+
+
+def test_arrays_that_are_no_pictures_are_refused(exported: Path) -> None:
+    with pytest.raises(LocaterError, match=r"Frame 0 is float64 of the shape \(96, 70, 3\)"):
+        list(Lite(exported).segment(list(frames() / 255), 24, "a dog"))
 
 
 @pytest.mark.parametrize("live", [False, True])

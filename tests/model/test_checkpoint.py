@@ -148,6 +148,21 @@ def test_a_network_with_a_head_needs_what_fits_of_one_without(folder: Path, tmp_
         assert torch.equal(tensor, again.state_dict()[name]), name
 
 
+def test_only_the_parts_that_are_named_are_taken(folder: Path) -> None:
+    model = build(preset("tiny", {"text": {"vocabulary": ("dog", "héron", "the")}}), seed=1)
+    fresh = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    load_what_fits(model, folder, ("visual", "text"))
+    stored, taken = load_file(folder / "model.safetensors"), set()
+    for name, tensor in model.state_dict().items():
+        part = name.split(".")[0]
+        assert torch.equal(tensor, (stored if part in ("visual", "text") else fresh)[name]), name
+        if not torch.equal(tensor, fresh[name]):
+            taken.add(part)
+    assert taken == {"visual", "text"}
+    with pytest.raises(LocaterError, match="no part 'encoder'; it has auxiliary, "):
+        load_what_fits(model, folder, ("visual", "encoder"))
+
+
 def test_saving_over_an_older_checkpoint_replaces_it(folder: Path) -> None:
     other = build(preset("tiny"), seed=7)
     save_pretrained(other, folder)

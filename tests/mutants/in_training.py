@@ -18,6 +18,14 @@ TRAINING = (
         why="A module could learn the place of the right candidate instead of what it shows.",
     ),
     Mutant(
+        name="right-candidate-by-agreement",
+        file="training/grounding/candidates.py",
+        old="one, other = _two_of(torch.stack(objects, dim=1), generator)",
+        new="one, other = objects[0], objects[1]",
+        tests=("training/grounding/test_grounding_fit.py::test_candidates_agree_on_the_right_object_by_chance",),
+        why="A module chose the object that a switched candidate begins with: the right one, always.",
+    ),
+    Mutant(
         name="candidates-cut-out-without-their-edge",
         file="model/grounding/grounding.py",
         old="return torch.cat([pixels, under], dim=1) - 0.5",

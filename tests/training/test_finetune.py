@@ -29,7 +29,7 @@ from locater.training.trainer import Trainer
 from locater.training.validation import validate
 from locater.video.reader import open_source
 from tests.support.command_line.running import run_main
-from tests.support.evaluation_command import tiny_checkpoint
+from tests.support.evaluating.command import tiny_checkpoint
 
 SIDE, FRAMES = 48, 12
 

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from locater.records import VideoInfo
+from locater.video.guarded import sound_copy
+from locater.video.guarded.sound_copy import SoundCopy
+from locater.video.guarded.source import guarded_sound
 from locater.video.mp4 import Mp4File
 from locater.video.reader import open_source
 from locater.video.writer import open_writers
@@ -45,11 +48,23 @@ def test_the_overlay_sounds_as_the_source(tmp_path: Path, name: str, codec: str,
     assert len(list(open_source(tmp_path / "out" / "overlay.mp4").frames())) == 24
 
 
-def test_every_sentences_own_overlay_sounds_and_a_matte_is_silent(tmp_path: Path) -> None:
+def test_every_sentences_own_overlay_sounds_and_a_matte_is_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies: list[Path] = []
+
+    def noted(path: Path, out: Path) -> Path | None:
+        copies.append(out)
+        return guarded_sound(path, out)
+
+    monkeypatch.setattr(sound_copy, "guarded_sound", noted)
     source = write_video_with_sound(tmp_path / "clip.mp4")
     folder = overlaid(source, tmp_path / "out", ("overlays", "matte"))
-    for path in sorted((folder / "overlays").iterdir()):
+    paths = sorted((folder / "overlays").iterdir())
+    assert len(paths) == 2
+    for path in paths:
         assert heard(path)[1] == pytest.approx(0.5, abs=0.03)
+    assert len(copies) == 1 and not copies[0].parent.exists(), "taken out once for all, and not left behind"
     assert b"mp4a" not in (folder / "matte" / "1_the_left_box.mp4").read_bytes()
 
 
@@ -62,7 +77,7 @@ def test_without_sound_there_are_pictures_all_the_same(tmp_path: Path, kind: str
         source.mkdir()
     elif kind == "no video at all":
         source.write_text("nothing")
-    with Mp4File(tmp_path / "out.mp4", 24, sound_of=source) as file:
+    with SoundCopy(source) as sound, Mp4File(tmp_path / "out.mp4", 24, sound_of=sound) as file:
         file.write(picture(0), 0)
     assert open_source(tmp_path / "out.mp4").info.frame_count == 1
 

@@ -2,18 +2,20 @@
 
 import argparse
 import re
-import shutil
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from PIL import Image
 
 from locater_lite.errors import LocaterError
-from locater_lite.lite import Lite
+from locater_lite.lite import Lite, Segmented
+from locater_lite.pixels import Array
 from locater_lite.sources import open_source
 
 
@@ -26,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except LocaterError as error:
         print(f"Error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("Interrupted; nothing half-written is left.", file=sys.stderr)
+        raise SystemExit(130) from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -43,38 +48,57 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _write(asked: argparse.Namespace) -> None:
-    started, first = time.perf_counter(), 0.0
+    started = time.perf_counter()
     if asked.out.exists():
         raise LocaterError(f"{asked.out} exists; choose another folder, or remove it.")
     if not asked.fps > 0:
         raise LocaterError(f"{asked.fps} frames per second is not possible; give a number above zero.")
+    if asked.threads is not None and asked.threads < 1:
+        raise LocaterError(f"{asked.threads} threads cannot compute; give a number above zero.")
     source = open_source(asked.video, asked.fps)
     lite = Lite(asked.exported, best=asked.best, threads=asked.threads)
     results = lite.segment(source, asked.fps, asked.sentences, live=asked.live, anyway=asked.anyway)
-    partial = asked.out.with_name(asked.out.name + ".partial")
-    names = [f"{row}_{_plain(text)}" for row, text in enumerate(asked.sentences, start=1)]
-    marked, scores, frames = np.zeros(len(names), int), np.zeros(len(names)), 0
     try:
-        for name in names:
-            (partial / name).mkdir(parents=True)
-        for index, found in enumerate(results):
-            frames += 1
-            first = first or time.perf_counter() - started
-            marked += found.masks.any((1, 2))
-            scores += found.scores or np.nan
-            for name, mask in zip(names, found.masks, strict=True):
-                Image.fromarray(mask).save(partial / name / f"{index:05d}.png")
-        if not frames:
-            raise LocaterError(f"{asked.video} holds no frames; give a video with at least one.")
-        partial.rename(asked.out)
+        asked.out.parent.mkdir(parents=True, exist_ok=True)
+        # In a folder of its own beside it, so that it is there whole or not at all.
+        with TemporaryDirectory(prefix=f".{asked.out.name}.", dir=asked.out.parent) as scratch:
+            found = _written(results, asked.sentences, Path(scratch) / "masks", started)
+            if not found.frames:
+                raise LocaterError(f"{asked.video} holds no frames; give a video with at least one.")
+            (Path(scratch) / "masks").rename(asked.out)
     except OSError as error:
         raise LocaterError(f"{asked.out} cannot be written: {(error.strerror or str(error)).lower()}.") from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    for text, count, total in zip(asked.sentences, marked, scores, strict=True):
-        told = "" if np.isnan(total) else f", mean score {total / frames:.2f}"
-        print(f"{text}: marked in {count} of {frames} frames{told}")
-    print(f"{frames} frames in {time.perf_counter() - started:.1f} s, the first after {first:.1f} s: {asked.out}")
+    for text, count, total in zip(asked.sentences, found.marked, found.scores, strict=True):
+        told = "" if np.isnan(total) else f", mean score {total / found.frames:.2f}"
+        print(f"{text}: marked in {count} of {found.frames} frames{told}")
+    seconds = time.perf_counter() - started
+    print(f"{found.frames} frames in {seconds:.1f} s, the first after {found.first:.1f} s: {asked.out}")
+
+
+@dataclass
+class _Found:
+    """What was written: of each sentence, in how many frames it is marked, and its scores' sum."""
+
+    marked: Array
+    scores: Array
+    frames: int = 0
+    first: float = 0.0  # seconds until the first frame was there
+
+
+def _written(results: Iterable[Segmented], sentences: Sequence[str], folder: Path, started: float) -> _Found:
+    """What is found, once each frame's masks are in a folder for each sentence in a new folder."""
+    folders = [folder / f"{row}_{_plain(text)}" for row, text in enumerate(sentences, start=1)]
+    for each in folders:
+        each.mkdir(parents=True)
+    found = _Found(np.zeros(len(folders), int), np.zeros(len(folders)))
+    for index, result in enumerate(results):
+        found.frames += 1
+        found.first = found.first or time.perf_counter() - started
+        found.marked += result.masks.any((1, 2))
+        found.scores += np.nan if result.scores is None else result.scores
+        for each, mask in zip(folders, result.masks, strict=True):
+            Image.fromarray(mask).save(each / f"{index:05d}.png")
+    return found
 
 
 def _plain(text: str) -> str:

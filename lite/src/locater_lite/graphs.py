@@ -23,17 +23,20 @@ class Graphs:
         options.enable_mem_pattern = False  # crops have many shapes, and a plan for each would be kept
         try:
             self.settings: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-            self.first_cells = _arrays(folder / "first_cells.npz")
-            second_look = folder / "second_look.npz"
-            self.second_look = _arrays(second_look) if second_look.exists() else None
-        except (OSError, ValueError):
+            is_known = self.settings.get("format") == FORMAT
+        except (OSError, ValueError, AttributeError):
             raise LocaterError(f"{folder} holds no exported network; `locater export` makes one.") from None
-        if self.settings.get("format") != FORMAT:
+        if not is_known:
             raise LocaterError(f"{folder} was exported by another version of Locater; export the network again.")
-        self._sessions = {
-            name: onnxruntime.InferenceSession(folder / graph["file"], options, providers=["CPUExecutionProvider"])
-            for name, graph in self.settings["graphs"].items()
-        }
+        try:
+            self.first_cells = _arrays(folder / "first_cells.npz")
+            self.second_look = _arrays(folder / "second_look.npz") if self.settings["second_look"] else None
+            self._sessions = {
+                name: onnxruntime.InferenceSession(folder / graph["file"], options, providers=["CPUExecutionProvider"])
+                for name, graph in self.settings["graphs"].items()
+            }
+        except Exception as error:  # onnxruntime's have no common class
+            raise LocaterError(f"{folder} is not whole: {_first_line(error)}; export the network again.") from error
 
     def __contains__(self, graph: str) -> bool:
         return graph in self._sessions
@@ -48,3 +51,7 @@ class Graphs:
 def _arrays(path: Path) -> dict[str, Array]:
     with np.load(path) as arrays:
         return dict(arrays)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")

@@ -13,7 +13,7 @@ from locater_lite.graphs import Graphs
 from locater_lite.judging import Judge
 from locater_lite.pixels import PATCH, Array, cells_of, enlarged, input_size, redrawn_in_crop, shrunk
 from locater_lite.sentences import Reader
-from locater_lite.sources import Source, Timed, as_source
+from locater_lite.sources import Source, Timed, as_source, checked
 
 PATCHWISE = ("values", "positioned", "projected", "patch_attention")  # what `fuse` gives of every frame
 
@@ -82,10 +82,10 @@ class Lite:
         interval, window = self.settings["interval"], self.settings["window"]
         duration = None if is_live else source.duration
         if not is_live and "global_cells" in state:  # an encoder of windows sees the frames between, too
-            for some in _batches(source.timed(1 if window > 1 else interval), window):
+            for some in _batches(checked(source.timed(1 if window > 1 else interval)), window):
                 for index, frame in self._encoded(some, words, duration):
                     state = self._written(frame, state) if index % interval == 0 else state
-        for some in _batches(source.timed(), window):
+        for some in _batches(checked(source.timed()), window):
             for (index, frame), (_, _, pixels) in zip(self._encoded(some, words, duration), some, strict=True):
                 if is_live and index % interval == 0:
                     state = self._written(frame, state)

@@ -15,6 +15,9 @@ SplitOption = Annotated[str | None, typer.Option(help="test, valid, ...; the dat
 CountOption = Annotated[int | None, typer.Option(help="Of a world: videos per kind of sentence, as evaluated.")]
 SizeOption = Annotated[int, typer.Option(help="Of a world: pixels per side, as the members were evaluated.")]
 LimitOption = Annotated[int | None, typer.Option(help="Only the first so many questions.")]
+PartsOption = Annotated[
+    bool, typer.Option("--parts", help="Each thing that a member marks is a candidate too; with --grounding.")
+]
 DataArgument = Annotated[str, typer.Argument(metavar="NAME[:ROOT]", help=DATA)]
 
 
@@ -117,6 +120,7 @@ def ensemble_run(
         typer.Option(help="select: the best; fuse: a vote by score; fill: the first, but where another is better."),
     ] = "select",
     doubt: Annotated[float, typer.Option(help="Of fill: the first member's score below which others are asked.")] = 0.5,
+    parts: PartsOption = False,
     split: SplitOption = None,
     count: CountOption = None,
     size: SizeOption = 128,
@@ -130,10 +134,9 @@ def ensemble_run(
     from locater.evaluation.ensemble.run import EnsembleRequest, run_ensemble
     from locater.inference.ensemble.fusing import checked_how
 
-    source, members = find_source(dataset), tuple(member)
-    request = EnsembleRequest(
-        source, members, out, grounding, checked_how(how), doubt, split, count, size, limit, submission, device, force
-    )
+    source, asked = find_source(dataset), (split, count, size, limit)
+    joining = (grounding, checked_how(how), doubt, parts)
+    request = EnsembleRequest(source, tuple(member), out, *joining, *asked, submission, device, force)
     with progress_display("questions/s") as progress:
         task = progress.add_task("joining", total=None)
         report = run_ensemble(request, lambda done, total: progress.update(task, completed=done, total=total))

@@ -27,6 +27,9 @@ def train(
     start_fits: Annotated[
         bool, typer.Option("--start-fits", help="Of another network: take the weights that fit, begin the rest afresh.")
     ] = False,
+    start_parts: Annotated[
+        str | None, typer.Option(help="Of another network: take these parts alone, as visual,text, where they fit.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the weights and of the data.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes that prepare batches.")] = 2,
     track: Annotated[list[str], typer.Option(help="More trackers, by accelerate's names: tensorboard, wandb.")] = [],  # noqa: B006
@@ -44,6 +47,7 @@ def train(
             changes,
             start=start,
             is_start_partial=start_fits,
+            start_parts=tuple(start_parts.split(",")) if start_parts else (),
             seed=seed,
             workers=workers,
             trackers=tuple(track),
@@ -177,6 +181,8 @@ def second_look(
     from locater.training.second_look.command import SecondLookRequest, make_second_look
     from locater.worlds.composed.pack.holdout import HoldOut
 
+    if bool(boxes) != (pictures is not None):
+        raise LocaterError("--boxes and --pictures, the folder that they are in, go together; give both.")
     source = find_source(data).open()
     held_out = HoldOut.of(hold_out.split(","))
     request = SecondLookRequest(

@@ -129,7 +129,6 @@ def _write(model: Locater, second_look: SecondLook | None, folder: Path) -> None
         "refined_cells": DEFAULT_CELLS,
         "interval": model.config.memory.interval,
         "window": model.visual.window,
-        "chunk_frames": CHUNK_FRAMES,
         "threshold": THRESHOLD,
         "second_look": None if second_look is None else SECOND_LOOK_RULES,
         "first_cells": FIRST_CELLS,

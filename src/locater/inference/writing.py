@@ -89,5 +89,6 @@ def _ambiguous(
     return [
         ambiguous(text)
         for place, text in enumerate(expressions)
-        if place not in corrected and again.fits_second(segmenter, text, place, source.info, writing.views)
+        if place not in corrected
+        and again.fits_second(segmenter, text, place, source.info, writing.views, writing.threshold)
     ]

@@ -144,10 +144,20 @@ def load_to_go_on(model: Locater, folder: Path) -> None:
     _fill(model, _tensors_for(model, folder), folder / WEIGHTS)
 
 
-def load_what_fits(model: Locater, folder: Path) -> None:
-    """Fill `model` with what a checkpoint of another network has for it, words as above; the rest stays as it is."""
+def load_what_fits(model: Locater, folder: Path, parts: Sequence[str] = ()) -> None:
+    """Fill `model` with what a checkpoint of another network has for it, words as above; the rest stays as it is.
+
+    `parts` are the only ones that are filled, as `visual` and `text`; all of them where none is named.
+    """
     tensors, own = _tensors_for(model, folder), model.state_dict()
-    fitting = {name: value for name, value in tensors.items() if name in own and own[name].shape == value.shape}
+    has = {name for name, _ in model.named_children()}
+    if unknown := [part for part in parts if part not in has]:
+        raise LocaterError(f"The network has no part '{unknown[0]}'; it has {', '.join(sorted(has))}.")
+    fitting = {
+        name: value
+        for name, value in tensors.items()
+        if name in own and own[name].shape == value.shape and (not parts or name.split(".")[0] in parts)
+    }
     if not fitting:
         raise LocaterError(f"{folder} has nothing for this network; begin with a checkpoint of the same preset.")
     model.load_state_dict(own | fitting)

@@ -23,6 +23,7 @@ from locater.training.command import what_training_reads
 WORLD = "shapes"
 MINIATURE, SMALL = "miniature.yaml", "small.yaml"  # the second on top of the first, where there is no GPU
 FOUNDATION = "foundation"  # in a small run's folder: the training of what all its networks begin with
+ENCODERS = ("visual", "text")  # what they take of it: the paper's begin with pretrained encoders, and so do these
 CONTRASTS = "contrasts"  # the folder of M, S and T that are built from a world
 
 
@@ -81,7 +82,9 @@ class Setup:
         read = json.dumps([data, what_training_reads(system.preset, changes)], sort_keys=True, default=str)
         digest = hashlib.sha256(read.encode()).hexdigest()[:12]
         folder = self.out / "runs" / f"{digest}-seed{seed}"
-        return TrainedRun(folder, system.preset, data, changes, seed, self.start or self.own_start)
+        if self.start is None and self.own_start is not None:
+            return TrainedRun(folder, system.preset, data, changes, seed, self.own_start, ENCODERS)
+        return TrainedRun(folder, system.preset, data, changes, seed, self.start)
 
     @property
     def own_start(self) -> Path | None:
@@ -89,7 +92,7 @@ class Setup:
         return self.out / FOUNDATION / "checkpoint" if self.is_small and self.start is None else None
 
     def foundation(self) -> TrainedRun:
-        """The training of that checkpoint, one for all seeds: without memory, so that every memory begins at random."""
+        """The training of that checkpoint, one for all seeds."""
         changes = (*miniature_changes("paper", is_small=True), *_settings(SMALL)[FOUNDATION], *self.changes)
         return TrainedRun(self.out / FOUNDATION, "paper", self.data[A2D].spec, changes, seed=0)
 

@@ -132,7 +132,7 @@ def kept_if_small(source: FrameSource, most_bytes: int) -> FrameSource:
     """The source, its frames kept once they are decoded where all of them fit; any other as it is."""
     info = source.info
     if info.path is None or not (info.frame_count and info.width and info.height):
-        return source  # what is in memory already, or nobody knows how long
+        return source  # most without a path are in memory already; of others nobody knows how long they are
     return KeptFrames(source, most_bytes) if 3 * info.frame_count * info.width * info.height <= most_bytes else source
 
 

@@ -5,7 +5,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 
@@ -18,8 +17,7 @@ from av.video.stream import VideoStream
 
 from locater.errors import LocaterError
 from locater.records import Pixels
-from locater.video.guarded.processes import can_guard
-from locater.video.guarded.source import guarded_video
+from locater.video.guarded.sound_copy import SoundCopy
 from locater.video.sound import Sound, open_sound
 
 _TICKS_PER_SECOND = 90_000  # MPEG's clock: fine enough to keep any camera's times
@@ -62,17 +60,16 @@ class Mp4File:
         frames_per_second: float | None,
         threads: int = 0,
         encoding: Encoding = H264,
-        sound_of: Path | None = None,
+        sound_of: SoundCopy | None = None,
     ) -> None:
         self._path = path
         self._threads = threads  # 0: as many as the machine has; how the work is divided shows in the file's bytes
         self._encoding = encoding
-        self._sound_of = sound_of  # a file whose sound is copied; one without sound, or a folder, brings none
+        self._sound_of = sound_of
         self._usual_step = 1 / (frames_per_second or 24.0)
         self._container: OutputContainer | None = None
         self._stream: VideoStream | None = None
         self._sound: Sound | None = None
-        self._scratch: TemporaryDirectory[str] | None = None
         self._last_tick = -1
 
     def __enter__(self) -> Self:
@@ -111,20 +108,10 @@ class Mp4File:
                 # faststart: the index goes first, so that a browser plays before the whole file is there
                 self._container = av.open(str(self._path.absolute()), "w", options={"movflags": "+faststart"})
                 self._stream = self._added_stream(self._container, width, height)
-                audible = None if self._sound_of is None else self._audible(self._sound_of)
+                audible = None if self._sound_of is None else self._sound_of.file
                 if audible is not None:
                     self._sound = open_sound(audible, self._container)
         return self._container, self._stream
-
-    def _audible(self, path: Path) -> Path | None:
-        """A file whose sound may be read here: a copy that a process of its own made, which a bad file ends alone."""
-        if not can_guard() or not path.is_file():
-            return path
-        self._scratch = TemporaryDirectory(prefix="locater-")
-        try:
-            return guarded_video(path).sound(Path(self._scratch.name) / "sound.mp4")
-        except LocaterError:
-            return None  # the pictures are worth something without it
 
     def _added_stream(self, container: OutputContainer, width: int, height: int) -> VideoStream:
         codec = self._encoding.codec
@@ -170,8 +157,6 @@ class Mp4File:
     def _close_sound(self) -> None:
         if self._sound is not None:
             self._sound.close()
-        if self._scratch is not None:
-            self._scratch.cleanup()
 
 
 def even_sized(picture: Pixels) -> Pixels:

@@ -11,7 +11,7 @@ import pytest
 from locater.evaluation.metrics.bootstrap import paired_interval
 from locater.records import Mask
 from tests.support.datasets.making_datasets import empty, make_folder, runs_of, write_binary, write_palette
-from tests.support.evaluation_command import run
+from tests.support.evaluating.command import run
 
 FRAMES = ("f1", "f2", "f10")
 

@@ -14,7 +14,7 @@ from locater.evaluation.external.score import score
 from locater.evaluation.external.submission import binary_png
 from locater.io import rle
 from tests.support import made_benchmarks
-from tests.support.evaluation_command import run
+from tests.support.evaluating.command import run
 
 Mask = npt.NDArray[np.bool_]
 

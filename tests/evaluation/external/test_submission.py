@@ -15,7 +15,7 @@ from locater.evaluation.external.score import score
 from locater.evaluation.external.submission import binary_png, find_protocol, palette_png
 from locater.evaluation.external.submission_check import Expected, check_submission, read_expected
 from tests.support import made_benchmarks
-from tests.support.evaluation_command import run
+from tests.support.evaluating.command import run
 
 
 @pytest.mark.parametrize("name", ["refer-youtube-vos", "mevis"])

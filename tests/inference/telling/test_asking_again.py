@@ -6,7 +6,7 @@ import pytest
 import locater
 from locater.inference.averaged_views import PLAIN
 from locater.inference.telling.asking_again import FRAMES, SIDE, AskingAgain, painted_over
-from locater.records import Frame, FrameMasks, VideoInfo
+from locater.records import Frame, FrameMasks, FrameSource, VideoInfo
 from locater.worlds.failures.shapes import ShapesFailures
 
 
@@ -59,3 +59,18 @@ def test_of_nothing_found_nothing_is_asked() -> None:
     again = AskingAgain()
     again.take(masks_of(np.zeros((8, 8, 3), np.uint8), np.zeros((1, 8, 8), np.bool_)))
     assert not again.fits_second(None, "the dog", 0, VideoInfo("none"), PLAIN)  # type: ignore[arg-type]
+
+
+def test_it_is_asked_with_the_threshold_of_the_first_time() -> None:
+    again, asked = AskingAgain(), []
+    mask = np.zeros((1, 8, 8), np.bool_)
+    mask[:, 2:4, 2:4] = True
+    again.take(masks_of(np.zeros((8, 8, 3), np.uint8), mask))
+
+    class Noting:
+        def segment(self, source: FrameSource, _: str, *, threshold: float | None, **__: object) -> list[FrameMasks]:
+            asked.append(threshold)
+            return [masks_of(frame.pixels, np.zeros((1, 8, 8), np.bool_)) for frame in source.frames()]
+
+    assert not again.fits_second(Noting(), "the dog", 0, VideoInfo("none"), PLAIN, 0.7)  # type: ignore[arg-type]
+    assert asked == [0.7]

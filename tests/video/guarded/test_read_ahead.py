@@ -67,6 +67,7 @@ def test_whoever_leaves_early_ends_the_reading() -> None:
     source = Source(10**9)
     for frame in read_ahead(source.frames(), PIXELS.nbytes):
         if frame.index == 3:
+            time.sleep(0.2)  # the thread has no more room by then, and waits
             break
     del frame
     assert readers() == 0 and source.is_closed

@@ -52,21 +52,33 @@ def threads() -> list[str]:
     return [each.name for each in threading.enumerate() if each.name.startswith("locater-")]
 
 
+def in_plain_order(writers: Writers, frames: list[FrameMasks]) -> None:
+    for frame in frames:
+        writers.write(frame)
+
+
+def prepared_backwards(writers: Writers, frames: list[FrameMasks]) -> None:
+    """The last frame first, as a pool of threads may; each is added in its turn."""
+    for writer in writers.each:
+        for turn in [writer.prepared(frame) for frame in reversed(frames)][::-1]:
+            turn()
+
+
 @pytest.mark.filterwarnings("ignore::locater.video.writers.pictures.OverlapWarning")
 def test_files_are_those_of_the_plain_way(tmp_path: Path) -> None:
-    folders = tmp_path / "plain", tmp_path / "background"
-    for folder in folders:
+    frames = [result(index, moving_masks(index)) for index in range(24)]
+    made: list[dict[str, bytes]] = []
+    for name, write in (("plain", in_plain_order), ("backwards", prepared_backwards), ("background", in_plain_order)):
+        folder = tmp_path / name
         folder.mkdir()
         plain = open_writers(list(FORMATS), folder, INFO, NAMES)
-        with plain if folder == folders[0] else BackgroundWriters(plain) as writers:
-            for index in range(24):
-                writers.write(result(index, moving_masks(index)))
-    names = [sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) for folder in folders]
-    assert names[0] == names[1] and len(names[0]) > 100
-    for name in names[0]:
-        one, other = (folder / name for folder in folders)
-        if one.is_file():
-            assert one.read_bytes() == other.read_bytes(), name
+        with BackgroundWriters(plain) if name == "background" else plain as writers:
+            write(writers, frames)  # type: ignore[arg-type]  # both have `write`
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        made.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
+    assert made[0].keys() == made[1].keys() == made[2].keys() and len(made[0]) > 100
+    for name, content in made[0].items():
+        assert content == made[1][name] == made[2][name], name
 
 
 def test_frames_keep_their_order_whatever_preparing_takes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,16 +101,17 @@ def test_frames_keep_their_order_whatever_preparing_takes(monkeypatch: pytest.Mo
 
 
 def test_what_goes_wrong_comes_out_and_nothing_is_finished() -> None:
-    failing, beside = Failing(), Listed()
+    failing, beside, fed = Failing(), Listed(), 0
     with (
         pytest.raises(OSError, match="No space left") as told,
         BackgroundWriters(Writers([failing, beside])) as writers,
     ):
         for index in range(1000):
             writers.write(result(index, moving_masks(index)))
+            fed += 1
     assert told.value.errno == 28
     assert failing.written == [0, 1], "nothing is written after it"
-    assert len(beside.written) < 100, "the feeder hears of it soon"
+    assert fed < 100 and len(beside.written) < 100, "the feeder hears of it soon"
     assert not failing.is_finished and not beside.is_finished
     assert threads() == []
 

@@ -1,6 +1,6 @@
 """From members' answers to those of an ensemble: what `locater ensemble run` calls."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from locater.datasets.catalog import Source
 from locater.datasets.drawn_worlds import Drawing
 from locater.errors import LocaterError
 from locater.evaluation.ensemble.files import frame_names, write_masks
-from locater.evaluation.ensemble.members import Member, open_member
+from locater.evaluation.ensemble.members import open_member
 from locater.evaluation.external.mask_files import Numbers
 from locater.evaluation.external.score_expressions import Question, score_question
 from locater.evaluation.external.submission import protocol_of, write_submission
@@ -16,6 +16,7 @@ from locater.evaluation.metrics.sample_score import Drawn, SampleScore
 from locater.evaluation.report.tables import Report, as_json
 from locater.evaluation.run.runner import chosen
 from locater.inference.ensemble.fusing import DOUBTED, How, fused, weights_of
+from locater.inference.ensemble.parts import parts_of
 from locater.inference.ensemble.scoring import Candidate, Scorer
 from locater.io.results_folder import check_results_folder, results_folder
 from locater.records import Mask, Sample
@@ -33,6 +34,7 @@ class EnsembleRequest:
     grounding: Path | None  # None: every member counts alike
     how: How = "select"
     doubt: float = DOUBTED
+    has_parts: bool = False  # the things that a member marks are candidates too
     split: str | None = None
     count: int | None = None
     size: int = 128  # pixels of a world's frames: those that the members were asked with
@@ -48,6 +50,8 @@ def run_ensemble(request: EnsembleRequest, listen: Callable[[int, int], None] = 
     members = [open_member(each) for each in request.members]
     if len({member.name for member in members}) < len(members):
         raise LocaterError("Two members have one name; name them apart, as ours=runs/a theirs=b.zip.")
+    if request.has_parts and request.grounding is None:
+        raise LocaterError("Only a grounding module can tell a mask's parts apart; give --grounding, or leave --parts.")
     scorer = None if request.grounding is None else Scorer.from_folder(request.grounding, request.device)
     dataset = request.data.open(request.split, Drawing(request.count, request.size))
     protocol = None if request.submission is None else protocol_of(request.data.name)
@@ -56,17 +60,25 @@ def run_ensemble(request: EnsembleRequest, listen: Callable[[int, int], None] = 
     with results_folder(request.out, "locater ensemble run", force=request.force) as partial:
         for number, info in enumerate(infos, start=1):
             sample = dataset.load(info)
-            candidates = [member.masks(sample) for member in members]
+            named = {member.name: member.masks(sample) for member in members}
+            if request.has_parts:
+                named |= _parts(named)
+            candidates = list(named.values())
             scores = _scores(scorer, sample, candidates)
             weights = weights_of(scores, request.how, request.doubt)
             masks = fused(candidates, weights)
-            told[info.key] = _told(members, scores, weights)
+            told[info.key] = _told(named, scores, weights)
             write_masks(partial / "masks" / info.key, masks, sample)
             answers.append(_answer(sample, masks))
             listen(number, len(infos))
         (partial / SCORES).write_text(as_json(told), "utf-8")
         name = " + ".join(member.name for member in members)
-        run = {"members": name, "how": request.how, "grounding": str(request.grounding or "none")}
+        run = {
+            "members": name,
+            "how": request.how,
+            "parts": str(request.has_parts).lower(),
+            "grounding": str(request.grounding or "none"),
+        }
         report = Report.of(run, name, dataset.name, answers)
         report.write(partial, answers)
     if request.submission is not None and protocol is not None:
@@ -80,10 +92,17 @@ def _scores(scorer: Scorer | None, sample: Sample, candidates: Sequence[Candidat
     return scorer.scores(sample.frames, sample.info.expression, candidates)
 
 
-def _told(members: Sequence[Member], scores: Sequence[float], weights: Sequence[float]) -> dict[str, dict[str, float]]:
+def _parts(named: Mapping[str, Candidate]) -> dict[str, Candidate]:
     return {
-        member.name: {"score": score, "weight": weight}
-        for member, score, weight in zip(members, scores, weights, strict=True)
+        f"{name}, part {number}": part
+        for name, whole in named.items()
+        for number, part in enumerate(parts_of(whole), start=1)
+    }
+
+
+def _told(names: Iterable[str], scores: Sequence[float], weights: Sequence[float]) -> dict[str, dict[str, float]]:
+    return {
+        name: {"score": score, "weight": weight} for name, score, weight in zip(names, scores, weights, strict=True)
     }
 
 

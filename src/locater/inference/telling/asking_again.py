@@ -41,8 +41,19 @@ class AskingAgain:
                 self._every *= 2
         self._seen += 1
 
-    def fits_second(self, segmenter: Segmenter, expression: str, place: int, info: VideoInfo, views: Views) -> bool:
-        """Whether the sentence at a place among the results' finds something else once its answer is painted over."""
+    def fits_second(
+        self,
+        segmenter: Segmenter,
+        expression: str,
+        place: int,
+        info: VideoInfo,
+        views: Views,
+        threshold: float | None = None,
+    ) -> bool:
+        """Whether the sentence at a place among the results' finds something else once its answer is painted over.
+
+        It is asked as it was the first time, in the same views, and what scores below the threshold is nothing.
+        """
         masks = [masks[place] for _, masks in self._kept]
         first = sum(int(mask.sum()) for mask in masks)
         if first == 0:
@@ -51,7 +62,7 @@ class AskingAgain:
         source = _Painted([frame for frame, _ in self._kept], holes, info)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what was to be said of the sentence was said the first time
-            results = segmenter.segment(source, expression, mode="file", anyway=True, views=views)
+            results = segmenter.segment(source, expression, mode="file", anyway=True, threshold=threshold, views=views)
             second = sum(int((each.masks[0] & ~hole).sum()) for each, hole in zip(results, holes, strict=True))
         return second >= SECOND * first
 

@@ -2,9 +2,9 @@
 
 The paper says what goes in and out, "four stacked Transformer blocks followed by one MLP layer"; how a mask becomes
 tokens it leaves open (docs/deviations.md). Here a candidate is a row of tokens of its own: one to carry the score, one
-for each sampled frame with what a frozen network sees under the mask and around it, the pixels there with the mask's
-own edge, and where it lies, the words, and one for each candidate, so that they are compared. Nothing depends on the
-order of the candidates.
+for each sampled frame with what a frozen network sees under the mask and around it, how much of it the network itself
+marks, the pixels there with the mask's own edge, and where it lies, the words, and one for each candidate, so that they
+are compared. Nothing depends on the order of the candidates.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ SHOWN_SIDE = 128  # pixels: frames are kept no larger, and what is cut out of th
 CROP = 24  # pixels along a side of what is cut out around a mask
 MARGIN = 2.3  # of a mask's reach (a disc's is half its radius): how far that goes from its centre
 LEAST_REACH = 0.05  # of half a side: a smaller thing is seen with more around it
-MEASURES = 10  # numbers that tell where a mask lies, when, and how much the others agree with it
+MEASURES = 12  # numbers that tell where a mask lies, when, and how much the others and the network agree with it
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Scene:
     frames: Tensor  # (B, T, 3, h, w) in [0, 1], of at most SHOWN_SIDE pixels a side
     patches: Tensor  # (B, T, P, D), whatever is said
     fused: Tensor  # V (B, T, P, D)
+    marked: Tensor  # (B, T, h, w) in [0, 1]: the network's own soft masks
     words: Tensor  # (B, W, D)
     is_padding: Tensor  # (B, W) bool
     times: Tensor  # (B, T, 2)
@@ -50,6 +51,7 @@ class Scene:
             frames=_shrunk(frames).repeat_interleave(each, 0),
             patches=visual.patches.repeat_interleave(each, 0),
             fused=clip.values,
+            marked=backbone.unroll(clip, words, clip).logits.float().sigmoid(),
             words=words.features,
             is_padding=words.is_padding,
             times=times.repeat_interleave(each, 0),
@@ -75,6 +77,8 @@ class Grounding(nn.Module):
             nn.Linear(32 * (CROP // 4) ** 2, width),
         )
         self.from_measures = nn.Sequential(nn.Linear(MEASURES, width), nn.GELU(), nn.Linear(width, width))
+        # What is seen, what is shown and what is measured count alike from the start: measures are much the smallest.
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
         self.word_norm = nn.LayerNorm(seen_width)
         self.from_word = nn.Linear(seen_width, width)
         self.score_token = nn.Parameter(torch.zeros(width))
@@ -96,7 +100,8 @@ class Grounding(nn.Module):
         placed = _measures(scene, masks)
         seen = self.from_seen(self.seen_norm(_pooled(scene, masks)))
         shown = rearrange(self.from_crop(_cropped(scene, masks, placed)), "(b n t) d -> b n t d", b=batch, n=count)
-        own = seen + shown + self.from_measures(placed)
+        branches = seen, shown, self.from_measures(placed)
+        own = torch.stack([norm(each) for norm, each in zip(self.norms, branches, strict=True)]).sum(0)
         known = rearrange(~is_missing, "b t -> b 1 t 1").to(own.dtype)
         of_each = (own * known).sum(2) / known.sum(2).clamp(min=1)  # (B, N, d)
         words = self.from_word(self.word_norm(scene.words.float())) + self.types[1]
@@ -159,7 +164,7 @@ def _cropped(scene: Scene, masks: Tensor, placed: Tensor) -> Tensor:
 
 
 def _measures(scene: Scene, masks: Tensor) -> Tensor:
-    """Where each mask lies, how far it reaches, when, and how much the others agree with it, (B, N, T, MEASURES)."""
+    """Where each mask lies, how far it reaches, when, and who agrees with it, (B, N, T, MEASURES)."""
     batch = len(masks)
     coarse = F.adaptive_avg_pool2d(rearrange(masks, "b n t h w -> (b n) t h w").float(), COARSE)
     soft = rearrange(coarse, "(b n) t h w -> b n t h w", b=batch)
@@ -175,6 +180,7 @@ def _measures(scene: Scene, masks: Tensor) -> Tensor:
     ]
     times = repeat(scene.times, "b t two -> b n t two", n=masks.shape[1])
     told = [*centres, *reaches, (area / (height * width)).sqrt(), (area < LEAST).float(), *_agreement(soft, area)]
+    told += _agreement_with_network(soft, area, F.adaptive_avg_pool2d(scene.marked, COARSE)[:, None])
     return torch.stack([*told, times[..., 0] / 10, times[..., 1]], dim=-1)
 
 
@@ -188,3 +194,9 @@ def _agreement(soft: Tensor, area: Tensor) -> tuple[Tensor, Tensor]:
     itself = torch.eye(count, device=soft.device)[None, :, :, None]
     others = iou * (1 - itself)
     return others.sum(2) / max(1, count - 1), others.amax(2)
+
+
+def _agreement_with_network(soft: Tensor, area: Tensor, marked: Tensor) -> tuple[Tensor, Tensor]:
+    """How much of each candidate the network marks, and how much of what it marks the candidate has, (B, N, T) each."""
+    shared = (soft * marked).sum((-2, -1))
+    return shared / area.clamp(min=LEAST), shared / marked.sum((-2, -1)).clamp(min=LEAST)

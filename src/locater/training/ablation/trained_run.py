@@ -20,13 +20,15 @@ class TrainedRun:
     changes: tuple[str, ...]
     seed: int
     start: Path | None = None  # it begins with the weights of that checkpoint that fit
+    start_parts: tuple[str, ...] = ()  # with those of these parts alone; none named: of all
 
     def train(self, workers: int) -> None:
         """Train it by the real command; one that was interrupted goes on, one that is finished is left alone."""
         arguments = ["train", self.preset, "--data", self.data, "--out", str(self.folder)]
         arguments += ["--seed", str(self.seed), "--workers", str(workers)]
         if self.start is not None:
-            arguments += ["--start", str(self.start), "--start-fits"]
+            which = ("--start-parts", ",".join(self.start_parts)) if self.start_parts else ("--start-fits",)
+            arguments += ["--start", str(self.start), *which]
         sets = [part for setting in self.changes for part in ("--set", setting)]
         done = subprocess.run(
             [sys.executable, "-m", "locater", *arguments, *sets], capture_output=True, text=True, check=False

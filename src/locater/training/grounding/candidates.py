@@ -27,28 +27,52 @@ def iou(masks: Tensor, truth: Tensor, is_annotated: Tensor) -> Tensor:
 def candidates_of(batch: Batch, weak: Sequence[Locater], generator: torch.Generator) -> Tensor:
     """Candidates (B E, N, T, H, W) of a batch's sentences, in an order that tells nothing.
 
-    Of each sentence: its own object nearly right and badly wrong, nothing at all, other sentences' objects of the same
-    clip (of another clip, where there is one sentence a clip), both objects as one, one object taken for the other
-    halfway, and the masks of each weak network.
+    The objects of a sentence are its own, and those of other sentences of the same clip (of another clip, where there
+    is one sentence a clip). All of them are there nearly right; one of them, whichever, badly wrong; two as one; one
+    taken for another halfway; nothing at all; and the masks of each weak network. So no object is in more candidates
+    than another: which one most of them agree on tells nothing either, and the sentence has to.
     """
     truth = batch.masks  # (B E, T, H, W)
     clips = len(batch.frames)
     each = len(truth) // clips
     of_clip = rearrange(truth, "(c e) t h w -> c e t h w", c=clips)
     turns = range(1, each) if each > 1 else range(1, 2)
-    others = [of_clip.roll(turn, 1 if each > 1 else 0).flatten(0, 1) for turn in turns]
+    objects = [truth, *(of_clip.roll(turn, 1 if each > 1 else 0).flatten(0, 1) for turn in turns)]
+    one, other = _two_of(torch.stack(objects, dim=1), generator)
     halfway = truth.shape[1] // 2
-    switched = torch.cat([truth[:, :halfway], others[0][:, halfway:]], dim=1)
     found = [
-        spoilt(truth, LIGHT, generator),
-        spoilt(truth, HEAVY, generator),
+        *(spoilt(each_object, LIGHT, generator) for each_object in objects),
+        spoilt(one, HEAVY, generator),
+        torch.maximum(one, other),
+        torch.cat([one[:, :halfway], other[:, halfway:]], dim=1),
         torch.zeros_like(truth),
-        *(spoilt(other, LIGHT, generator) for other in others),
-        torch.maximum(truth, others[0]),
-        switched,
         *(_marked_by(network, batch) for network in weak),
     ]
-    stacked = torch.stack(found, dim=1)
+    return _shuffled(torch.stack(found, dim=1), generator)
+
+
+@torch.no_grad()
+def candidates_as_in_use(batch: Batch, networks: Sequence[Locater], generator: torch.Generator) -> Tensor:
+    """What networks mark and nothing else, (B E, N, T, H, W), in an order that tells nothing.
+
+    Of each network: all that it marks, what of it is on the sentence's object, and what is elsewhere.
+    """
+    near = _edge_moved(batch.masks, max(1, round(_GROWN * batch.masks.shape[-1])))
+    found = []
+    for network in networks:
+        marked = _marked_by(network, batch)
+        found += [marked, marked * near, marked * (1 - near)]
+    return _shuffled(torch.stack(found, dim=1), generator)
+
+
+def _two_of(objects: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Two different ones of each row's objects (B, O, T, H, W), any."""
+    order = torch.argsort(torch.rand(objects.shape[:2], generator=generator), dim=1).to(objects.device)
+    rows = torch.arange(len(objects), device=objects.device)
+    return objects[rows, order[:, 0]], objects[rows, order[:, 1]]
+
+
+def _shuffled(stacked: Tensor, generator: torch.Generator) -> Tensor:
     order = torch.argsort(torch.rand(stacked.shape[:2], generator=generator), dim=1).to(stacked.device)
     return stacked.gather(1, order[..., None, None, None].expand_as(stacked))
 

@@ -13,12 +13,13 @@ from locater.model.locater import Locater
 from locater.records import Batch
 from locater.training.data.batches import NUMBERS_PER_SEED, TrainingData, reached_weights
 from locater.training.data.world import WorldData
-from locater.training.grounding.candidates import candidates_of, iou
+from locater.training.grounding.candidates import candidates_as_in_use, candidates_of, iou
 from locater.training.optimizer import polynomial
 from locater.worlds.batches import ClipSettings
 
 RATE, DECAY, WARMUP = 1e-3, 0.05, 50
 SHARPNESS = 0.1  # differences of IoU that count in the choice among candidates
+MADE = 0.5  # of the steps: so long candidates are made; then networks' are among them, and every other set is as in use
 NEAR = 0.05  # of IoU: a candidate so near to the best is a right choice too
 
 
@@ -42,7 +43,11 @@ def fit(
     seed: int = 0,
     listen: Callable[[int, float], None] = lambda _, __: None,
 ) -> Grounding:
-    """A grounding module for what `backbone` sees; `listen` hears each step's number and loss."""
+    """A grounding module for what `backbone` sees; `listen` hears each step's number and loss.
+
+    The masks of `weak` networks come in the second half, once it knows right from wrong and for less time; of two or
+    more they are then every other set alone: members' masks are what it is to choose among.
+    """
     generator = torch.Generator().manual_seed(seed)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -51,7 +56,9 @@ def fit(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, polynomial(steps, min(WARMUP, steps // 4), 0.9))
     for step in range(1, steps + 1):
         batch = next(batches)
-        masks = candidates_of(batch, weak, generator)
+        networks = weak if step > MADE * steps else ()
+        is_as_in_use = len(networks) > 1 and step % 2 == 0
+        masks = (candidates_as_in_use if is_as_in_use else candidates_of)(batch, networks, generator)
         loss = _loss(_scored(backbone, module, batch, masks), iou(masks, batch.masks, batch.is_annotated))
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -67,6 +67,7 @@ class _Server:
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
+                    process_group=0,  # Ctrl-C is for the reader, also before the server can say that it ignores it
                 )
             self._control = ours
         return self._control

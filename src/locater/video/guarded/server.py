@@ -18,7 +18,7 @@ from locater.video.guarded.work import answer
 
 def serve(control_fd: int) -> None:
     """Fork a decoder for each connection that is handed over, kill one when told to; end, with all, when left alone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the reader's to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # that is the reader's to answer
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     control = socket.socket(fileno=control_fd)
     decoders: dict[int, int] = {}

@@ -29,11 +29,11 @@ class GuardedSource:
         self._job = job
         self._limits = limits
         with decoder() as child:
-            told = self._asked(child, job)("info")
+            told = _asked(child, job, limits)("info")
         try:
             found = VideoInfo(**{each: told[each] for each in TOLD})
         except (KeyError, TypeError):
-            raise self._broken() from None
+            raise _broken(job) from None
         self.info = replace(found, name=name or found.name, path=path)
 
     def frames(self, start: int = 0, every: int = 1) -> Iterator[Frame]:
@@ -43,70 +43,26 @@ class GuardedSource:
 
     def _frames(self, start: int, every: int) -> Generator[Frame, None, None]:
         with decoder() as child:
-            ask = self._asked(child, replace(self._job, task="frames", start=start, every=every))
+            ask = _asked(child, replace(self._job, task="frames", start=start, every=every), self._limits)
             while (told := ask("frame")) is not None:
                 try:
                     index, timestamp, height, width, name = told
                     if not 0 < int(height) * int(width) <= self._limits.pixels:
-                        raise self._broken()
+                        raise _broken(self._job)
                     frame = Frame(int(index), float(timestamp), np.empty((height, width, 3), np.uint8), name)
                     child.receive_into(frame.pixels.data.cast("B"), self._limits.stall_seconds)
                 except SilentError:
                     raise stalled(self._job.shown, self._limits) from None
                 except (ChannelClosedError, TypeError, ValueError):
-                    raise self._broken() from None
+                    raise _broken(self._job) from None
                 yield frame
 
     def small_jpegs(self, out: Path) -> Iterator[int]:
         """The bytes of each frame's small JPEG, as they are appended to `out`."""
         with decoder() as child:
-            ask = self._asked(child, replace(self._job, task="jpegs", out=str(out.absolute())))
+            ask = _asked(child, replace(self._job, task="jpegs", out=str(out.absolute())), self._limits)
             while (size := ask("jpeg")) is not None:
                 yield int(size)
-
-    def sound(self, out: Path) -> Path | None:
-        """`out`, with a video's sound in it; None where it has none, or none that can be read."""
-        try:
-            with decoder() as child:
-                job = replace(self._job, task="sound", out=str(out.absolute()))
-                return out if self._asked(child, job)("sound") else None
-        except LocaterError:
-            return None  # the pictures are worth something without it
-
-    def _asked(self, child: Channel, job: Job) -> Callable[[str], Any]:
-        """A function that gives the content of the child's next message of a kind, None at the end."""
-        try:
-            child.send("job", asdict(job))
-        except OSError:
-            raise self._broken() from None
-
-        def ask(kind: str) -> Any:
-            while True:
-                try:
-                    told, content = child.receive(self._limits.stall_seconds)
-                except SilentError:
-                    raise stalled(self._job.shown, self._limits) from None
-                except ChannelClosedError:
-                    raise self._broken() from None
-                if told == "error":
-                    raise LocaterError(self._shown(str(content)))
-                if told == "warning":
-                    log.warning("%s", self._shown(str(content)))
-                elif told in (kind, "end"):
-                    return content
-                elif told != "alive":
-                    raise self._broken()
-
-        return ask
-
-    def _shown(self, message: str) -> str:
-        """The message with the source called as its owner does."""
-        return message.replace(self._job.paths[0], self._job.shown) if len(self._job.paths) == 1 else message
-
-    def _broken(self) -> LocaterError:
-        return LocaterError(
-            f"{self._job.shown} broke the program that decodes it; convert it to an H.264 mp4 and try again."
-        )
 
 
 def guarded_video(path: Path, limits: Limits | None = None, name: str | None = None) -> GuardedSource:
@@ -126,6 +82,17 @@ def guarded_pictures(paths: Sequence[Path], rate: float, limits: Limits | None =
     return GuardedSource(*_job(paths, rate, "the pictures", False, limits))
 
 
+def guarded_sound(path: Path, out: Path) -> Path | None:
+    """`out`, with a video's sound in it; None where it has none, or none that can be read."""
+    job, limits = _job([path], None, str(path), False, None)
+    try:
+        with decoder() as child:
+            ask = _asked(child, replace(job, task="sound", out=str(out.absolute())), limits)
+            return out if ask("sound") else None
+    except LocaterError:
+        return None  # the pictures are worth something without it
+
+
 def _job(
     paths: Sequence[Path], rate: float | None, shown: str, is_folder: bool, limits: Limits | None
 ) -> tuple[Job, Limits]:
@@ -135,3 +102,39 @@ def _job(
     except FileNotFoundError:  # removed under us; absolute paths do without
         here = None
     return Job("info", [str(each) for each in paths], shown, rate, is_folder, here, asdict(limits)), limits
+
+
+def _asked(child: Channel, job: Job, limits: Limits) -> Callable[[str], Any]:
+    """A function that gives the content of the child's next message of a kind, None at the end."""
+    try:
+        child.send("job", asdict(job))
+    except OSError:
+        raise _broken(job) from None
+
+    def ask(kind: str) -> Any:
+        while True:
+            try:
+                told, content = child.receive(limits.stall_seconds)
+            except SilentError:
+                raise stalled(job.shown, limits) from None
+            except ChannelClosedError:
+                raise _broken(job) from None
+            if told == "error":
+                raise LocaterError(_as_shown(job, str(content)))
+            if told == "warning":
+                log.warning("%s", _as_shown(job, str(content)))
+            elif told in (kind, "end"):
+                return content
+            elif told != "alive":
+                raise _broken(job)
+
+    return ask
+
+
+def _as_shown(job: Job, message: str) -> str:
+    """The message with the source called as its owner does."""
+    return message.replace(job.paths[0], job.shown) if len(job.paths) == 1 else message
+
+
+def _broken(job: Job) -> LocaterError:
+    return LocaterError(f"{job.shown} broke the program that decodes it; convert it to an H.264 mp4 and try again.")

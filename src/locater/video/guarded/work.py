@@ -154,7 +154,6 @@ def _send_jpegs(channel: Channel, job: Job, limits: Limits) -> None:
 
 def _send_sound(channel: Channel, job: Job, limits: Limits) -> None:
     """Write a video's sound to a file of ours, and tell whether it has any."""
-    _opened(channel, job, limits)
     longest = math.inf if limits.seconds is None else 1.1 * limits.seconds + 1
     has_sound = save_sound(Path(job.paths[0]), Path(job.out), longest, _signs(channel))
     channel.send("sound", has_sound)

@@ -1,7 +1,7 @@
 """Pictures: indexed masks, a mask per sentence, cut-outs, the frames themselves, and a contact sheet."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from io import BytesIO
@@ -12,9 +12,9 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from locater.errors import LocaterError
-from locater.records import FrameMasks, Mask, Pixels
+from locater.records import Frame, FrameMasks, Mask, Pixels
 from locater.video.overlay import DAVIS_PALETTE, ContactSheet, draw
-from locater.video.writers.writing import FrameNames, Output, Writer, bounding_box, sentence_folders
+from locater.video.writers.writing import FrameNames, Output, PreparingWriter, Writer, bounding_box, sentence_folders
 
 IMAGES = "images"  # YOLO's programs look for labels where this part of a picture's path reads "labels"
 
@@ -23,7 +23,7 @@ class OverlapWarning(UserWarning):
     """Sentences mark the same pixels where a file has room for one of them."""
 
 
-class PaletteWriter(Writer):
+class PaletteWriter(PreparingWriter):
     """`masks/00000.png`, ...: DAVIS's indexed pictures; 0 is background, 1 the first expression."""
 
     def __init__(self, output: Output) -> None:
@@ -38,17 +38,11 @@ class PaletteWriter(Writer):
         """Make the folder."""
         self._folder.mkdir()
 
-    def write(self, marked: FrameMasks) -> None:
-        """Write the next frame's picture, and say once that sentences overlap."""
-        self.prepared(marked)()
-
     def prepared(self, marked: FrameMasks) -> Callable[[], None]:
-        """Compress a frame's picture; the call writes it."""
+        """Compress a frame's picture; the call writes it, and says once that sentences overlap."""
         image = Image.fromarray(indexed(marked))
         image.putpalette(DAVIS_PALETTE.tobytes())
-        content = BytesIO()
-        image.save(content, "PNG")
-        return partial(self._put, content.getvalue(), marked)
+        return partial(self._put, png_of(image), marked)
 
     def _put(self, picture: bytes, marked: FrameMasks) -> None:
         (self._folder / f"{self._names.of(marked.frame)}.png").write_bytes(picture)
@@ -79,7 +73,7 @@ class SentencePicturesWriter(Writer):
             Image.fromarray(mask).save(folder / f"{name}.png")
 
 
-class CutoutWriter(Writer):
+class CutoutWriter(PreparingWriter):
     """`cutout/1_the_dog/00000.png`, ...: the object alone on transparent ground, cropped to its bounding box.
 
     Where nothing is marked there is no picture. Each says in its text fields `left` and `top` where it was.
@@ -90,18 +84,16 @@ class CutoutWriter(Writer):
         self._folders = sentence_folders(self.output, "cutout")
         self._names = FrameNames()
 
-    def write(self, marked: FrameMasks) -> None:
-        """Write what the next frame's masks cut out."""
-        name = self._names.of(marked.frame)
-        for folder, mask in zip(self._folders, marked.masks, strict=True):
-            if mask.any():
-                left, top, width, height = bounding_box(mask)
-                window = (slice(top, top + height), slice(left, left + width))
-                place = PngInfo()
-                place.add_text("left", str(left))
-                place.add_text("top", str(top))
-                cut = on_transparent(marked.frame.pixels[window], mask[window])
-                Image.fromarray(cut).save(folder / f"{name}.png", pnginfo=place)
+    def prepared(self, marked: FrameMasks) -> Callable[[], None]:
+        """Cut out and compress what a frame's masks mark; the call writes it."""
+        pictures = [_cut_out(marked.frame.pixels, mask) if mask.any() else None for mask in marked.masks]
+        return partial(self._put, pictures, marked.frame)
+
+    def _put(self, pictures: Sequence[bytes | None], frame: Frame) -> None:
+        name = self._names.of(frame)
+        for folder, picture in zip(self._folders, pictures, strict=True):
+            if picture is not None:
+                (folder / f"{name}.png").write_bytes(picture)
 
 
 class ImagesWriter(Writer):
@@ -154,6 +146,22 @@ def overlapping(marked: FrameMasks) -> tuple[int, int] | None:
         return None
     pairs = combinations(range(len(marked.masks)), 2)
     return next((a, b) for a, b in pairs if (marked.masks[a] & marked.masks[b]).any())
+
+
+def _cut_out(pixels: Pixels, mask: Mask) -> bytes:
+    left, top, width, height = bounding_box(mask)
+    window = (slice(top, top + height), slice(left, left + width))
+    place = PngInfo()
+    place.add_text("left", str(left))
+    place.add_text("top", str(top))
+    return png_of(Image.fromarray(on_transparent(pixels[window], mask[window])), place)
+
+
+def png_of(image: Image.Image, text: PngInfo | None = None) -> bytes:
+    """A PNG file's content."""
+    content = BytesIO()
+    image.save(content, "PNG", pnginfo=text)
+    return content.getvalue()
 
 
 def on_transparent(pixels: Pixels, mask: Mask) -> Pixels:

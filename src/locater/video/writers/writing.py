@@ -68,6 +68,18 @@ class Writer(ABC):
         self._open_files.__exit__(kind, error, trace)
 
 
+class PreparingWriter(Writer):
+    """A writer most of whose work on a frame needs no turn."""
+
+    def write(self, marked: FrameMasks) -> None:
+        """Prepare the next frame, and add it."""
+        self.prepared(marked)()
+
+    @abstractmethod
+    def prepared(self, marked: FrameMasks) -> Callable[[], None]:
+        """Do what needs no turn, on any thread; the call does the rest."""
+
+
 class Writers:
     """Several writers fed as one."""
 

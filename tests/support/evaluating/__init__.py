@@ -1,0 +1,1 @@
+"""What tests of the evaluation share: its command, and segmenters whose score is known."""
