@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from locater.inference.judging import meanings_of
 from locater.model.checkpoint import load_second_look, save_pretrained
-from locater.model.second_look import LEAD, RARE_GIVEN, RARE_LEAD, TAKEN_LEAD, measures
+from locater.model.second_look import LEAD, RARE_GIVEN, RARE_LEAD, TAKEN_LEAD, measures, packed, unpacked
 from locater.training.second_look import fit as fitting
 from locater.training.second_look import seen as seeing
 from locater.training.second_look.boxes import crops_of_boxes
@@ -285,3 +285,11 @@ def test_the_command_makes_a_second_look(
     assert nothing.code == 0 and nothing.out != first.out
     again = run(*asked)
     assert again.code == 2 and "another second_look" in again.err  # no run mixes answers with and without it
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 21])
+def test_a_table_of_rivals_is_kept_in_bits(count: int) -> None:
+    table = torch.rand(count, count, generator=torch.Generator().manual_seed(count)) > 0.5
+    bits = packed(table)
+    assert bits.dtype == torch.uint8 and bits.shape == (count, -(-count // 8))
+    assert torch.equal(unpacked(bits), table)

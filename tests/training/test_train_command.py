@@ -154,7 +154,7 @@ def test_a_run_can_begin_with_the_weights_that_fit(tmp_path: Path) -> None:
     changed = [*settings, "memory.local_ratio=0.0", "training.learning_rate=0.0", "training.ema_decay=0.0"]
     with pytest.raises(LocaterError, match="does not fit"):
         train_preset("tiny", "shapes", tmp_path / "strict", changed, start=first / "checkpoint")
-    train_preset("tiny", "shapes", tmp_path / "fits", changed, start=first / "checkpoint", is_start_partial=True)
+    train_preset("tiny", "shapes", tmp_path / "fits", changed, start=first / "checkpoint", start_parts=())
     before, after = (from_pretrained(folder / "checkpoint") for folder in (first, tmp_path / "fits"))
     assert torch.equal(before.fusion.steps[0].visual_type, after.fusion.steps[0].visual_type)  # type: ignore[index,union-attr]
     assert after.memory.local_write is None and before.memory.local_write is not None

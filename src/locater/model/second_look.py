@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -133,12 +132,18 @@ def measures(verdict: Tensor, familiarity: Tensor, sureness: Tensor) -> Tensor:
 
 def packed(table: Tensor) -> Tensor:
     """A table (M, M) bool as bits (M, M / 8) uint8."""
-    return torch.from_numpy(np.packbits(table.numpy(), axis=1))
+    eights = F.pad(table, (0, -table.shape[1] % 8)).unflatten(1, (-1, 8))
+    return (eights * _bits(table)).sum(-1).to(torch.uint8)
 
 
 def unpacked(bits: Tensor) -> Tensor:
     """The table (M, M) bool that was packed."""
-    return torch.from_numpy(np.unpackbits(bits.numpy(), axis=1, count=len(bits))).bool()
+    return (bits[..., None] & _bits(bits) > 0).flatten(1)[:, : len(bits)]
+
+
+def _bits(beside: Tensor) -> Tensor:
+    """The values of a byte's eight bits, the highest first."""
+    return torch.tensor([1 << place for place in range(7, -1, -1)], dtype=torch.uint8, device=beside.device)
 
 
 def _best(values: Tensor, is_rival: Tensor) -> Tensor:

@@ -33,8 +33,7 @@ def train_preset(
     changes: Sequence[str] = (),
     *,
     start: Path | None = None,
-    is_start_partial: bool = False,
-    start_parts: Sequence[str] = (),
+    start_parts: Sequence[str] | None = None,
     seed: int = 0,
     workers: int = 0,
     trackers: tuple[str, ...] = (),
@@ -44,10 +43,9 @@ def train_preset(
 
     `data` is what `NAME[:ROOT]` names, or several of those with their weights in each batch.
     `start` is a checkpoint of the same network whose weights it begins with, those of common words included; with
-    `is_start_partial` of another one, and what does not fit begins afresh; with `start_parts` only those parts are
-    taken. Of several stages the last has the folder itself, those before it `stage1`, `stage2`, ... inside; each begins
-    with the weights of the one before it, unless it says otherwise. What is finished is not done again. A recipe that
-    ends in an average has no scores.
+    `start_parts` of another one, of which these parts are taken where they fit, or all where none is named. Of several
+    stages the last has the folder itself, those before it `stage1`, `stage2`, ... inside, and begins with the weights
+    of the one before it, unless it says otherwise. What is finished is not done again; a last average has no scores.
     """
     check_asked(folder, seed, workers, trackers)
     values = parse_changes(changes)
@@ -69,7 +67,7 @@ def train_preset(
         own_seed = seed if stage.seed is None else stage.seed
         model = build(config, own_seed)
         begin = run.begins_with(number)
-        if begin is not None and begin == given and (is_start_partial or start_parts):
+        if begin is not None and begin == given and start_parts is not None:
             load_what_fits(model, begin, start_parts)
         elif begin is not None:
             load_to_go_on(model, begin)

@@ -1,4 +1,4 @@
-"""What empty masks score: `python -m experiments.empty_masks composed:PACK --split test --count 6`.
+"""What empty masks score: `python -m experiments.miniature.empty_masks composed:PACK --split test --count 6`.
 
 The IoU of two empty masks is 1, so it is the share of each question's frames in which nothing is meant. A network below
 it would do better to mark nothing.

@@ -1,0 +1,1 @@
+"""For the paper's tables in miniature (docs/reproduction.md)."""
