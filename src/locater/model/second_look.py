@@ -132,8 +132,10 @@ def measures(verdict: Tensor, familiarity: Tensor, sureness: Tensor) -> Tensor:
 
 def packed(table: Tensor) -> Tensor:
     """A table (M, M) bool as bits (M, M / 8) uint8."""
-    eights = F.pad(table, (0, -table.shape[1] % 8)).unflatten(1, (-1, 8))
-    return (eights * _bits(table)).sum(-1).to(torch.uint8)
+    rows, columns = table.shape
+    eights = F.pad(table, (0, -columns % 8)).reshape(rows, -(-columns // 8), 8)
+    bits: Tensor = (eights * _bits(table)).sum(-1)
+    return bits.to(torch.uint8)
 
 
 def unpacked(bits: Tensor) -> Tensor:
