@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--parts", default=",".join(PARTS), help="of each seed; each needs those before it")
     parser.add_argument("--steps", type=int, default=400, help="of each member")
-    parser.add_argument("--grounding-steps", type=int, default=3000)
+    parser.add_argument("--grounding-steps", type=int, default=9000)
     parser.add_argument("--videos", type=int, default=24, help="of each split")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
