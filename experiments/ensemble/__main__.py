@@ -67,7 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", default="0,1,2")
-    parser.add_argument("--parts", default=",".join(PARTS), help="of each seed; each needs those before it")
+    parser.add_argument("--pieces", default=",".join(PARTS), help="of each seed; each needs those before it")
     parser.add_argument("--steps", type=int, default=400, help="of each member")
     parser.add_argument("--grounding-steps", type=int, default=9000)
     parser.add_argument("--videos", type=int, default=24, help="of each split")
@@ -79,7 +79,7 @@ def main() -> None:
     of_parts: dict[str, list[object]] = {}
     for seed in (int(each) for each in asked.seeds.split(",")):
         run = Run(asked.out, seed, some, everything, judged, asked.steps, asked.grounding_steps, asked.videos)
-        for part in asked.parts.split(","):
+        for part in asked.pieces.split(","):
             started_at = time.process_time()
             found = run.part(part)
             of_parts.setdefault(part, []).append(found)
