@@ -11,17 +11,23 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
+from locater.datasets.catalog import find_source
+from locater.errors import LocaterError
 from locater.inference.judging import meanings_of
-from locater.model.checkpoint import load_second_look, save_pretrained
+from locater.model.checkpoint import from_pretrained, load_second_look, save_pretrained
 from locater.model.second_look import LEAD, RARE_GIVEN, RARE_LEAD, TAKEN_LEAD, measures, packed, unpacked
+from locater.records import Pixels
+from locater.training.second_look import command
 from locater.training.second_look import fit as fitting
 from locater.training.second_look import seen as seeing
 from locater.training.second_look.boxes import crops_of_boxes
 from locater.training.second_look.calibrate import Answer, calibrate
+from locater.training.second_look.command import SecondLookRequest
 from locater.training.second_look.crops import TIMES, crops_of_captioned, crops_of_pack, crops_of_photographs
 from locater.training.second_look.fit import Lesson, fit
 from locater.training.second_look.labels import Called, Labels, label
 from locater.training.second_look.people import denied_roles, told_by
+from locater.worlds.composed.pack.holdout import HoldOut
 from tests.support.command_line.running import Ran, run_main
 from tests.support.composed_sources import small_pack
 from tests.support.datasets.making_stills import Thing, make_stills
@@ -253,6 +259,35 @@ def test_crops_come_from_files_of_boxes(tmp_path: Path) -> None:
     assert crops.keys() == {"surfer", "surfboard", "person"}  # the dog has no mask, so nobody checked its box
     assert crops["surfer"].broader == ("person",) and not crops["surfer"].denied
     assert "surfer" in crops["person"].denied and "skier" not in crops["person"].denied
+
+
+def test_kept_crops_are_refused_where_answers_are_on_other_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Thing("person", (4, 4, 24, 16))
+    make_stills(tmp_path / "all", [[one]] * 3, {str(number): ["a man", "a man"] for number in (1, 2, 3)})
+    make_stills(tmp_path / "first", [[one]], {"1": ["a man", "a man"]})
+    looks: list[int] = []
+
+    def look_at(_: object, pixels: list[Pixels]) -> tuple[torch.Tensor, torch.Tensor]:
+        looks.append(len(pixels))
+        return torch.rand(len(pixels), 4), torch.rand(len(pixels), 3)
+
+    monkeypatch.setattr(seeing, "look_at", look_at)
+
+    def seen(asked: str) -> seeing.Seen:
+        data = find_source(f"coco-val:{tmp_path / asked}").open()
+        held_out, file = HoldOut.of([""]), tmp_path / "crops.safetensors"
+        request = SecondLookRequest(
+            "shapes", None, (), None, None, tmp_path / "all", file, held_out, tmp_path, data, tmp_path / "out"
+        )
+        return command._seen(request, from_pretrained("shapes"), lambda _: None)
+
+    kept = seen("first")
+    assert len(kept.called) == sum(looks) == 2 * TIMES  # of the two pictures that nothing was asked about
+    assert torch.equal(seen("first").seen, kept.seen) and sum(looks) == 2 * TIMES
+    with pytest.raises(LocaterError, match="other pictures"):
+        seen("all")
 
 
 def test_the_command_makes_a_second_look(

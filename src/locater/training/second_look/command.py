@@ -53,7 +53,7 @@ class Made:
 
 
 def make_second_look(request: SecondLookRequest, listen: Callable[[int], None] = lambda _: None) -> Made:
-    """Train a second look for a checkpoint on a pack's things, calibrate it, and write it; `listen` counts crops."""
+    """Train a second look for a checkpoint on named things, calibrate it, and write it; `listen` counts crops."""
     model = from_pretrained(request.checkpoint)
     if not isinstance(model.visual, EfficientNetLite) or model.visual.recogniser is None:
         raise LocaterError("A second look needs a network that recognises (visual.recognises), as `default` does.")
@@ -79,12 +79,10 @@ def _seen(request: SecondLookRequest, model: Locater, listen: Callable[[int], No
         return look_at_all(model, _named(request), listen)
     weights = digest_of(find_checkpoint(request.checkpoint) / "model.safetensors")
     sources = (request.pack, *request.boxes, request.pictures, request.photographs, request.captioned)
-    made_from = text_digest(weights, *map(str, sources))
-    if request.seen.exists():
-        return Seen.load(request.seen, made_from)
-    found = look_at_all(model, _named(request), listen)
-    found.save(request.seen, made_from)
-    return found
+    made_from = text_digest(weights, *map(str, sources), *sorted(_asked_about(request)))
+    if not request.seen.exists():
+        look_at_all(model, _named(request), listen).save(request.seen, made_from)
+    return Seen.load(request.seen, made_from)  # as it was kept: the first fit is the same as a further one
 
 
 def _named(request: SecondLookRequest) -> Iterator[NamedCrop]:
@@ -96,5 +94,9 @@ def _named(request: SecondLookRequest) -> Iterator[NamedCrop]:
     if request.photographs is not None:
         yield from crops_of_photographs(request.photographs)
     if request.captioned is not None:
-        asked = {info.video for info in request.data.samples()}
-        yield from crops_of_captioned(request.captioned, asked)
+        yield from crops_of_captioned(request.captioned, but=_asked_about(request))
+
+
+def _asked_about(request: SecondLookRequest) -> set[str]:
+    """The captioned pictures that the answers are on."""
+    return set() if request.captioned is None else {info.video for info in request.data.samples()}
