@@ -82,9 +82,8 @@ class Setup:
         read = json.dumps([data, what_training_reads(system.preset, changes)], sort_keys=True, default=str)
         digest = hashlib.sha256(read.encode()).hexdigest()[:12]
         folder = self.out / "runs" / f"{digest}-seed{seed}"
-        if self.start is None and self.own_start is not None:
-            return TrainedRun(folder, system.preset, data, changes, seed, self.own_start, ENCODERS)
-        return TrainedRun(folder, system.preset, data, changes, seed, self.start)
+        start, parts = (self.start, ()) if self.own_start is None else (self.own_start, ENCODERS)
+        return TrainedRun(folder, system.preset, data, changes, seed, start, parts)
 
     @property
     def own_start(self) -> Path | None:
