@@ -160,6 +160,16 @@ def test_a_run_can_begin_with_the_weights_that_fit(tmp_path: Path) -> None:
     assert after.memory.local_write is None and before.memory.local_write is not None
 
 
+@pytest.mark.parametrize("option", [("--start-fits",), ("--start-parts", "visual,text")])
+def test_what_to_take_of_a_start_needs_a_start(
+    tmp_path: Path, option: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    ran = run_main(monkeypatch, capsys, "train", "tiny", "--data", "shapes", "--out", out, *option)
+    assert "name it by --start" in ran.error
+    assert not out.exists()
+
+
 def test_frames_may_be_of_another_size_in_training_than_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     forward = Locater.forward

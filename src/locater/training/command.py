@@ -48,6 +48,11 @@ def train_preset(
     of the one before it, unless it says otherwise. What is finished is not done again; a last average has no scores.
     """
     check_asked(folder, seed, workers, trackers)
+    if start is None and start_parts is not None:
+        raise LocaterError(
+            "--start-fits and --start-parts say what to take of another network, and none is given; name it by "
+            "--start, or leave them out."
+        )
     values = parse_changes(changes)
     given = None if start is None else find_checkpoint(start)
     run = Run(folder, parse_recipe(name, values), given)
