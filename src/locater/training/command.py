@@ -48,13 +48,8 @@ def train_preset(
     of the one before it, unless it says otherwise. What is finished is not done again; a last average has no scores.
     """
     check_asked(folder, seed, workers, trackers)
-    if start is None and start_parts is not None:
-        raise LocaterError(
-            "--start-fits and --start-parts say what to take of another network, and none is given; name it by "
-            "--start, or leave them out."
-        )
     values = parse_changes(changes)
-    given = None if start is None else find_checkpoint(start)
+    given = _found(start, start_parts)
     run = Run(folder, parse_recipe(name, values), given)
     run.check()
     config = _with_words_of_all(preset(name, values), run, data)
@@ -81,6 +76,16 @@ def train_preset(
         _claim(folder)
         scores = trainer.run(listen)
     return scores
+
+
+def _found(start: Path | None, parts: Sequence[str] | None) -> Path | None:
+    """The checkpoint that a training begins with, if any."""
+    if start is None and parts is not None:
+        raise LocaterError(
+            "--start-fits and --start-parts say what to take of another network, and none is given; name it by "
+            "--start, or leave them out."
+        )
+    return None if start is None else find_checkpoint(start)
 
 
 def what_training_reads(name: str, changes: Sequence[str]) -> list[dict[str, Any]]:
