@@ -28,11 +28,12 @@ def test_what_is_small_is_seen_as_large_as_in_the_whole_frame() -> None:
     assert abs(crop.columns / (crop.right - crop.left) - WHOLE[1] / WIDTH) < EVEN / (crop.right - crop.left)
 
 
-def test_a_crop_is_the_same_place_of_mask_and_frame() -> None:
+def test_a_crop_is_the_same_place_in_a_frame_of_another_size() -> None:
     mask = torch.zeros(HEIGHT, WIDTH)
     mask[40:90, 60:130] = 1
-    frame = torch.nn.functional.interpolate(mask[None, None], scale_factor=2.0)[0].expand(3, -1, -1)
+    frame = torch.nn.functional.interpolate(mask[None, None], scale_factor=2.0)[0, 0]
     crop = crop_around(torch.tensor([[60.0, 40.0], [130.0, 90.0]]), HEIGHT, WIDTH, WHOLE, 400)
+    top, bottom, left, right = crop.place((HEIGHT, WIDTH), (2 * HEIGHT, 2 * WIDTH))
     assert crop.of(mask).sum() == mask.sum()
-    assert crop.in_frame(frame, mask).sum() == frame.sum()
-    assert torch.equal(crop.in_frame(frame, mask)[0, ::2, ::2], crop.of(mask))
+    assert torch.equal(frame[top:bottom:2, left:right:2], crop.of(mask))
+    assert crop.place((HEIGHT, WIDTH), (HEIGHT, WIDTH)) == (crop.top, crop.bottom, crop.left, crop.right)

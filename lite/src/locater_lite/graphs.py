@@ -11,7 +11,7 @@ import onnxruntime
 from locater_lite.errors import LocaterError
 from locater_lite.pixels import Array
 
-FORMAT = "locater-onnx-2"
+FORMAT = "locater-onnx-3"
 
 
 class Graphs:

@@ -11,7 +11,7 @@ import numpy as np
 from locater_lite.errors import LocaterError
 from locater_lite.graphs import Graphs
 from locater_lite.judging import Judge
-from locater_lite.pixels import PATCH, Array, cells_of, enlarged, input_size, redrawn_in_crop, shrunk
+from locater_lite.pixels import PATCH, Array, Part, cells_of, enlarged, input_size, redrawn_in_crop, shrunk
 from locater_lite.sentences import Reader
 from locater_lite.sources import Source, Timed, as_source, checked
 
@@ -90,8 +90,11 @@ class Lite:
                 if is_live and index % interval == 0:
                     state = self._written(frame, state)
                 logits, state = self._step(frame, words, state)
+                logits, parts = self._refined(frame["frame"], pixels, logits)
                 small = 1 / (1 + np.exp(-logits))
                 soft = enlarged(small, *pixels.shape[:2])
+                for row, part in parts.items():
+                    part.onto(soft[row])
                 found = Segmented(soft, soft > self.settings["threshold"], None)
                 yield (
                     found if judge is None else Segmented(*judge.judged(index, pixels, small, found.soft, found.masks))
@@ -128,19 +131,21 @@ class Lite:
         """One frame's logits (B, h, w), and the state after it."""
         found = self.graphs.run("step", {**frame, **words, **state})
         after = {name.removesuffix("_after"): value for name, value in found.items() if name.endswith("_after")}
-        return self._refined(frame["frame"], found["logits"]), {**state, **after}
+        return found["logits"], {**state, **after}
 
-    def _refined(self, frame: Array, logits: Array) -> Array:
-        times, most_cells = self.settings["enlarged"], self.settings["refined_cells"]
+    def _refined(self, frame: Array, pixels: Array, logits: Array) -> tuple[Array, dict[int, Part]]:
+        """The logits along the frame's edges, and parts of them that are finer, by row."""
         if "refine" not in self.graphs:
-            return logits
+            return logits, {}
         refine: Callable[[Array, Array], Array] = lambda picture, masks: self.graphs.run(  # noqa: E731
             "refine", {"picture": picture, "logits": masks}
         )["refined"]
         if not self.is_best:
-            return np.stack([redrawn_in_crop(refine, frame, each, times, most_cells) for each in logits])
-        rows, columns = cells_of(frame, times)
-        return refine(enlarged(frame, PATCH * rows, PATCH * columns)[None], logits)
+            times, most_cells = self.settings["own_enlarged"], self.settings["refined_cells"]
+            each = [redrawn_in_crop(refine, pixels, row, times, most_cells) for row in logits]
+            return np.stack([row for row, _ in each]), {n: part for n, (_, part) in enumerate(each) if part is not None}
+        rows, columns = cells_of(frame, self.settings["enlarged"])
+        return refine(enlarged(frame, PATCH * rows, PATCH * columns)[None], logits), {}
 
 
 def _batches(frames: Iterator[Timed], size: int) -> Iterator[list[Timed]]:

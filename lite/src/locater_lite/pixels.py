@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,12 +10,25 @@ from PIL import Image
 
 Array = npt.NDArray[Any]
 PATCH = 16  # pixels of a cell that a refiner sees
+ANSWERS = 4  # of a refiner along a side of a cell
 SUREST = 8.0  # a logit beyond it says no more
 MARGIN, LEAST_MARGIN, LEAST_CELLS = 0.15, 2, 6  # around a box: of its longer side, pixels of the mask; of a crop's side
 
 
+class Part(NamedTuple):
+    """A part of a frame's mask, as fine as it was redrawn."""
+
+    place: tuple[int, int, int, int]  # top, bottom, left and right in the frame's own pixels
+    logits: Array  # (1, r, c)
+
+    def onto(self, soft: Array) -> None:
+        """Put it in its place in a soft mask (H, W)."""
+        top, bottom, left, right = self.place
+        soft[top:bottom, left:right] = 1 / (1 + np.exp(-shrunk(self.logits, bottom - top, right - left)[0]))
+
+
 def shrunk(planes: Array, height: int, width: int) -> Array:
-    """Planes (C, H, W) at another size, float32, each new pixel the mean of those that it stands for."""
+    """Planes (C, H, W) at another size, float32: bilinear, and the mean of what falls together where they shrink."""
     images = (Image.fromarray(np.ascontiguousarray(plane, dtype=np.float32)) for plane in planes)
     return np.stack([np.asarray(image.resize((width, height), Image.Resampling.BILINEAR)) for image in images])
 
@@ -48,16 +61,16 @@ def cells_of(frame: Array, times: float) -> tuple[int, int]:
 
 
 def redrawn_in_crop(
-    refine: Callable[[Array, Array], Array], frame: Array, logits: Array, times: float, most_cells: int
-) -> Array:
-    """`logits` (h, w) redrawn in a crop of their frame (3, S, S') around the mask; beyond it as they are.
+    refine: Callable[[Array, Array], Array], pixels: Array, logits: Array, times: float, most_cells: int
+) -> tuple[Array, Part | None]:
+    """`logits` (h, w) redrawn in a crop of their frame (H, W, 3), and as fine as they were redrawn there.
 
-    `refine` redraws masks (1, h', w') in a picture (1, 3, S, S').
+    `refine` redraws masks (1, h', w') in a picture (1, 3, S, S'); the crop is seen `times` as large as it is at most.
     """
     first = logits.clip(-SUREST, SUREST)
     if not (first > 0).any():
-        return first
-    (height, width), whole = first.shape, cells_of(frame, times)
+        return first, None
+    (height, width), whole = first.shape, [times * side / PATCH for side in pixels.shape[:2]]
     box = _box_around(first > 0)
     margin = max(LEAST_MARGIN, MARGIN * max(box[2] - box[0], box[3] - box[1]))
     left, top = (max(0, math.floor(edge - margin)) for edge in box[:2])
@@ -65,12 +78,15 @@ def redrawn_in_crop(
     across, down = (right - left) * whole[1] / width, (bottom - top) * whole[0] / height  # cells, as in the frame
     less = min(1.0, math.sqrt(most_cells / (down * across)))
     rows, columns = (max(LEAST_CELLS, 2 * round(less * side / 2)) for side in (down, across))
-    y, x = frame.shape[1] / height, frame.shape[2] / width
-    part = frame[:, round(top * y) : round(bottom * y), round(left * x) : round(right * x)]
-    picture = shrunk(part, PATCH * rows, PATCH * columns)[None]
+    y, x = pixels.shape[0] / height, pixels.shape[1] / width
+    place = round(top * y), round(bottom * y), round(left * x), round(right * x)
+    planes = pixels[place[0] : place[1], place[2] : place[3]].transpose(2, 0, 1)
+    picture = (shrunk(planes, PATCH * rows, PATCH * columns)[None] / 255).clip(0, 1)
+    asked = shrunk(first[None, top:bottom, left:right], ANSWERS * rows, ANSWERS * columns)
+    answer = refine(picture, asked)
     after = first.copy()
-    after[top:bottom, left:right] = refine(picture, first[None, top:bottom, left:right])[0]
-    return after
+    after[top:bottom, left:right] = shrunk(answer, bottom - top, right - left)[0]
+    return after, Part(place, answer)
 
 
 def _box_around(mask: Array) -> tuple[float, float, float, float]:

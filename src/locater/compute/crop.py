@@ -10,6 +10,8 @@ LEAST_MARGIN = 2  # pixels of the mask
 LEAST_CELLS = 6  # along a side
 EVEN = 2  # cells: sides are multiples of it, so that shapes, for which kernels are made, come again
 
+Place = tuple[int, int, int, int]  # top, bottom, left, right
+
 
 @dataclass(frozen=True)
 class Crop:
@@ -26,15 +28,13 @@ class Crop:
         """The part of `mask` (..., h, w), a view of it."""
         return mask[..., self.top : self.bottom, self.left : self.right]
 
-    def in_frame(self, frame: Tensor, mask: Tensor) -> Tensor:
-        """The same part of a `frame` (..., S, S') of another size."""
-        down, across = frame.shape[-2] / mask.shape[-2], frame.shape[-1] / mask.shape[-1]
-        top, bottom = round(self.top * down), round(self.bottom * down)
-        left, right = round(self.left * across), round(self.right * across)
-        return frame[..., top:bottom, left:right]
+    def place(self, mask: tuple[int, int], frame: tuple[int, int]) -> Place:
+        """The same part of a frame of another size: where a mask has (h, w) pixels, it has (H, W)."""
+        down, across = frame[0] / mask[0], frame[1] / mask[1]
+        return round(self.top * down), round(self.bottom * down), round(self.left * across), round(self.right * across)
 
 
-def crop_around(box: Tensor, height: int, width: int, whole: tuple[int, int], most_cells: int) -> Crop:
+def crop_around(box: Tensor, height: int, width: int, whole: tuple[float, float], most_cells: int) -> Crop:
     """The crop of a mask of `height` x `width` around a box (2, 2), left and top, right and bottom, in its pixels.
 
     It is seen as large as in the `whole` frame of so many rows and columns of cells, smaller where it would have more

@@ -24,6 +24,7 @@ from locater.export.same_convolution import SAME_CONVOLUTION, same_convolutions
 from locater.inference import judging
 from locater.inference.async_results import THRESHOLD
 from locater.inference.effort import DEFAULT_CELLS
+from locater.inference.redrawing import ENLARGED
 from locater.inference.segmenter import CHUNK_FRAMES
 from locater.io.results_folder import results_folder
 from locater.model.locater import Locater
@@ -120,13 +121,14 @@ def _write(model: Locater, second_look: SecondLook | None, folder: Path) -> None
     if isinstance(model.text, HuggingFaceEncoder):
         model.text.tokenizer.save_pretrained(folder / TOKENIZER)
     settings = {
-        "format": "locater-onnx-2",
+        "format": "locater-onnx-3",
         "opset": OPSET,
         "image_size": model.config.image_size,
         "patch_size": model.visual.patch_size,
         "widest": WIDEST if model.config.keep_aspect else 1.0,
         "enlarged": None if model.refiner is None else model.refiner.enlarged,
         "refined_cells": DEFAULT_CELLS,
+        "own_enlarged": ENLARGED,
         "interval": model.config.memory.interval,
         "window": model.visual.window,
         "threshold": THRESHOLD,

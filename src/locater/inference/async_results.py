@@ -37,8 +37,12 @@ class AsyncResults:
         """Masks at each frame's own size; nothing here waits for the GPU."""
         small = found.logits.float().sigmoid()
         masks, soft_masks = [], []
-        for frame, each in zip(frames, small.unbind(1), strict=True):
+        parts = found.parts or [()] * len(frames)
+        for frame, each, redrawn in zip(frames, small.unbind(1), parts, strict=True):
             full = resize_soft(each, *frame.pixels.shape[:2])  # the soft mask is upsampled, then cut (section 3.2.3)
+            for row, part in enumerate(redrawn):
+                if part is not None:
+                    part.onto(full[row])
             cut = full > THRESHOLD
             masks.append(_to_host(packed(cut) if cut.is_cuda else cut))
             soft_masks += [_to_host(full)] if soft else []

@@ -57,9 +57,9 @@ class AveragedViews:
         """The masks of a chunk of frames, and the state after each."""
         (scale, is_mirrored), *others = self._views.each
         if not others:
-            return self._chunks.segment(
-                *self._chunks.input(some, duration, scale), self._said(is_mirrored), state, plan, is_full
-            )
+            frames, times = self._chunks.input(some, duration, scale)
+            found = self._chunks.segment(frames, times, self._said(is_mirrored), state, plan, is_full)
+            return self._chunks.in_own_pixels(found, some[plan.first :])
         total, looks, states = _Mean(), _Mean(), []
         for (scale, is_mirrored), own in zip(self._views.each, self._apart(state), strict=True):
             frames, times = self._chunks.input(some, duration, scale)
@@ -73,16 +73,17 @@ class AveragedViews:
                 looks.add(found.word_attention)
             states.append(found.states)
         logits = self._refined(total.value.logit(SUREST), some[plan.first :], duration)
-        return ChunkMasks(logits, looks.value, [self._joined(at_frame) for at_frame in zip(*states, strict=True)])
+        joined = [self._joined(at_frame) for at_frame in zip(*states, strict=True)]
+        return self._chunks.in_own_pixels(ChunkMasks(logits, looks.value, joined), some[plan.first :])
 
     def _said(self, is_mirrored: bool) -> Words:
         return self._mirrored if is_mirrored else self.words
 
     def _refined(self, logits: Tensor, some: Sequence[Frame], duration: float | None) -> Tensor:
-        if self._chunks.model.refiner is None:
+        if self._chunks.model.refiner is None or self._chunks.effort.refined_cells is not None:
             return logits
         frames, _ = self._chunks.input(some, duration)
-        return self._chunks.refined(frames.to(self._chunks.dtype), logits.to(self._chunks.dtype))
+        return self._chunks.model.refined(frames.to(self._chunks.dtype), logits.to(self._chunks.dtype))
 
     def _apart(self, state: VideoState) -> list[VideoState]:
         """Each view's own state, to be computed with."""

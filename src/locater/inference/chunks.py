@@ -9,6 +9,7 @@ from torch import Tensor
 
 from locater.compute.cuda_graph import Replays, captured_in_shared_pool
 from locater.inference.effort import Effort
+from locater.inference.redrawing import RedrawnPart, redrawn
 from locater.model.locater import Locater
 from locater.records import Frame, Tokens, VideoState, VisualFeatures, Words
 from locater.video.transforms import frame_times, frames_to_tensor
@@ -37,6 +38,7 @@ class ChunkMasks:
     logits: Tensor  # (E, T, h, w)
     word_attention: Tensor  # (E, T, W)
     states: list[VideoState]  # after each frame
+    parts: Sequence[Sequence[RedrawnPart | None]] = ()  # a frame's masks as fine as they were redrawn, where they were
 
 
 class Chunks:
@@ -91,9 +93,17 @@ class Chunks:
                 states.append(state)
         return ChunkMasks(logits, attention, states)
 
-    def refined(self, frames: Tensor, logits: Tensor) -> Tensor:
-        """A chunk's masks (E, T, h, w) along the edges of its frames (1, T, 3, S, S'), with the effort asked for."""
-        return self.model.refined(frames, logits, self.effort.refined_cells)
+    def in_own_pixels(self, found: ChunkMasks, some: Sequence[Frame]) -> ChunkMasks:
+        """A chunk's masks along the edges of its frames, where these are not refined as the network sees them."""
+        refiner, cells = self.model.refiner, self.effort.refined_cells
+        if refiner is None or cells is None:
+            return found
+        each = [
+            redrawn(refiner, frame.pixels, logits, cells)
+            for frame, logits in zip(some, found.logits.to(self.dtype).unbind(1), strict=True)
+        ]
+        logits = torch.stack([coarse for coarse, _ in each], dim=1)
+        return replace(found, logits=logits, parts=[parts for _, parts in each])
 
     def _seen(self, frames: Tensor) -> VisualFeatures:
         if not self.effort.is_by_frame or self.model.visual.window > 1:
@@ -151,8 +161,9 @@ class Chunks:
                 locals_by_frame += [each.local_cells for each in states]
                 evidence_by_frame += [each.evidence for each in states if each.evidence is not None]
         logits = torch.stack([self.model.answer(prediction) for prediction in predictions], dim=1)
+        is_refined = plan.is_refined and self.effort.refined_cells is None
         return (
-            self.refined(frames[:, plan.first :], logits) if plan.is_refined else logits,
+            self.model.refined(frames[:, plan.first :], logits) if is_refined else logits,
             self.model.deciding_words(clip.part(plan.first, frames.shape[1]), predictions),
             *globals_by_span,
             *locals_by_frame,

@@ -183,15 +183,14 @@ class Locater(nn.Module):
         """The state with sampled frames, positioned (B, T', P, D), written into its global memory (Eq. 5)."""
         return replace(state, global_cells=self.memory.write_global(positioned, state.global_cells))
 
-    def refined(self, frames: Tensor, logits: Tensor, most_cells: int | None = None) -> Tensor:
+    def refined(self, frames: Tensor, logits: Tensor) -> Tensor:
         """A chunk's masks (B, T, h, w) along the edges of its frames; as they are where there is no refiner.
 
-        The memory is written with what `decode_clip` gave: what is refined is for people to look at. With `most_cells`
-        it looks at crops around the masks, not at whole frames.
+        The memory is written with what `decode_clip` gave: what is refined is for people to look at.
         """
         if self.refiner is None:
             return logits
-        refined: Tensor = self.refiner(frames, logits, most_cells)
+        refined: Tensor = self.refiner(frames, logits)
         return refined
 
     def step(

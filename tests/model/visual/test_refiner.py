@@ -76,31 +76,6 @@ def test_frames_and_expressions_are_refined_each_on_its_own(refiner: Refiner) ->
             torch.testing.assert_close(together[row, t], alone[0, 0], atol=1e-5, rtol=1e-5)
 
 
-@torch.no_grad()
-def test_in_crops_each_mask_is_redrawn_on_its_own_and_nothing_far_from_it(refiner: Refiner) -> None:
-    frames = torch.nn.functional.interpolate(FRAMES[0], scale_factor=4.0)[None]  # (1, 2, 3, 128, 192)
-    logits = torch.full((2, 2, 64, 96), -5.0)
-    logits[0, :, 10:22, 12:30] = 4.0
-    logits[1, 1, 30:50, 50:80] = 4.0  # the second expression marks nothing in the first frame
-    crops = refiner(frames, logits, most_cells=100)
-    assert torch.equal(crops[1, 0], logits[1, 0])
-    assert torch.equal(crops[0, :, 40:], logits[0, :, 40:]) and torch.equal(crops[1, 1, :20], logits[1, 1, :20])
-    assert not torch.allclose(crops[0, 0, 10:22, 12:30], logits[0, 0, 10:22, 12:30], atol=0.1)
-    assert (crops.amax((-2, -1)) <= logits.amax((-2, -1))).all()
-    for row in range(2):
-        for t in range(2):
-            alone = refiner(frames[:, [t]], logits[[row], t : t + 1], most_cells=100)
-            assert torch.equal(crops[row, t], alone[0, 0])
-
-
-@torch.no_grad()
-def test_a_crop_of_everything_is_the_whole_frame(refiner: Refiner) -> None:
-    frames = torch.nn.functional.interpolate(FRAMES[0], size=(128, 192))[None]  # of 12 x 18 cells, an even number
-    logits = torch.full((1, 2, 64, 96), 4.0)
-    logits[..., :3, :3] = -5.0
-    torch.testing.assert_close(refiner(frames, logits, most_cells=12 * 18), refiner(frames, logits), atol=1e-3, rtol=0)
-
-
 def test_masks_are_spoilt_in_training_alone(refiner: Refiner) -> None:
     logits = masks((4, 4, 12, 16)).unsqueeze(1)
     with torch.no_grad():

@@ -5,7 +5,6 @@ from einops import rearrange
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from locater.compute.crop import crop_around
 from locater.compute.rows import expand_to_expressions
 from locater.compute.upsample import upsample
 from locater.model.visual.encoder import IMAGENET_STATISTICS, PixelNorm
@@ -42,16 +41,9 @@ class Refiner(nn.Module):
         self.decoder = TwoWayDecoder()
         self.pixel_norm = PixelNorm(IMAGENET_STATISTICS)
 
-    def forward(self, frames: Tensor, logits: Tensor, most_cells: int | None = None) -> Tensor:
-        """`logits` (E, T, h, w) redrawn, from frames (C, T, 3, S, S') with E / C expressions each.
-
-        With `most_cells` each mask is redrawn in a crop of its own of about so many cells at most, not in the frame.
-        """
+    def forward(self, frames: Tensor, logits: Tensor) -> Tensor:
+        """`logits` (E, T, h, w) redrawn, from frames (C, T, 3, S, S') with E / C expressions each."""
         clips = frames.shape[0]
-        if most_cells is not None:
-            own = expand_to_expressions(frames, logits.shape[0]).flatten(0, 1)
-            each = [self._in_crop(*row, most_cells) for row in zip(own, logits.flatten(0, 1), strict=True)]
-            return torch.stack(each).view(logits.shape)
         image = self.looked_at(frames.flatten(0, 1))  # (C T, D, r, c)
         first = rearrange(logits, "(c e) t h w -> (c t) e h w", c=clips)
         rows = first.flatten(0, 1)
@@ -88,21 +80,6 @@ class Refiner(nn.Module):
         redrawn = first + upsample(answer, (first.shape[-2], first.shape[-1]))
         surest = first.amax((-2, -1), keepdim=True)
         return torch.where(surest > 0, torch.minimum(redrawn, surest), first)
-
-    def _in_crop(self, frame: Tensor, logits: Tensor, most_cells: int) -> Tensor:
-        """`logits` (h, w) redrawn in a crop of its frame (3, S, S'); beyond it, and where it is empty, as they are."""
-        first = logits.clamp(-SUREST, SUREST)
-        if not (first > 0).any():
-            return first
-        height, width = first.shape
-        box = box_around(first[None] > 0)[0] * max(height, width)
-        crop = crop_around(box, height, width, self._cells(frame), most_cells)
-        part = crop.in_frame(frame, first)[None].float()  # PyTorch's filter rounds after each axis
-        size = PATCH * crop.rows, PATCH * crop.columns
-        image = F.interpolate(part, size=size, mode="bilinear", align_corners=False, antialias=True).to(frame.dtype)
-        redrawn = first.clone()
-        crop.of(redrawn).copy_(self.redrawn(self.features(image), crop.of(first)[None])[0])
-        return redrawn
 
     def _cells(self, frames: Tensor) -> tuple[int, int]:
         """Rows and columns of cells in which frames (..., S, S') are seen."""
