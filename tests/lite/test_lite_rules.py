@@ -10,10 +10,12 @@ import torch
 import locater
 import locater_lite
 from locater.export.onnx_files import SECOND_LOOK_RULES
+from locater.inference import judging, seen_colours
 from locater.model.checkpoint import find_checkpoint, from_pretrained, load_second_look
 from locater.model.text import LSTMEncoder
 from locater.text import colour_names, words
 from locater.text.roles import lexicon
+from locater_lite import colours
 from locater_lite.errors import LocaterError
 from locater_lite.judging import asked, verdicts
 from locater_lite.sentences import Reader
@@ -21,7 +23,10 @@ from locater_lite.text import colour_names as their_colours
 from locater_lite.text import lexicon as their_lexicon
 
 OURS, LITE = Path(locater.__file__).parent, Path(locater_lite.__file__).parent
-COPIES = {f"text/{name}.py": f"text/{name}.py" for name in ("words", "base_forms", "head_noun", "unknown_nouns")}
+COPIES = {
+    f"text/{name}.py": f"text/{name}.py"
+    for name in ("words", "base_forms", "head_noun", "unknown_nouns", "said_colours")
+}
 COPIES["square_crop.py"] = "video/square_crop.py"
 SENTENCES = [
     "the dog on the left",
@@ -79,6 +84,18 @@ def test_verdicts_are_those_of_the_second_look() -> None:
         ours = look.verdicts(torch.from_numpy(seen), torch.from_numpy(taken_for), ready).numpy()
     theirs = verdicts(weights, SECOND_LOOK_RULES, seen, taken_for, asked(weights, SECOND_LOOK_RULES, nouns))
     assert np.abs(theirs - ours).max() < 1e-3
+
+
+def test_colours_are_measured_as_locater_measures_them() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 50, 3), dtype=np.uint8)
+    mask = np.zeros((40, 50), np.bool_)
+    mask[5:30, 10:40] = True
+    ours = seen_colours.shares_of(pixels, mask)
+    theirs = colours.shares_of(pixels, mask, SECOND_LOOK_RULES)
+    assert np.abs(theirs - ours.numpy()).max() < 1e-4
+    for said in ((), ("red",), ("pink", "white")):
+        told = colours.verdict_on(said, theirs, SECOND_LOOK_RULES)
+        assert told == pytest.approx(seen_colours.verdict_on(said, ours, judging.CARRIER_DOUBTED), abs=1e-3)
 
 
 def test_a_network_with_a_tokenizer_of_its_own_is_refused() -> None:

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from locater_lite.colours import shares_of, verdict_on
 from locater_lite.graphs import Graphs
 from locater_lite.pixels import Array
 from locater_lite.sentences import Reader
 from locater_lite.square_crop import core_box, square_crop
 from locater_lite.text.head_noun import carriers, head_noun
+from locater_lite.text.said_colours import said_colours
 from locater_lite.text.words import split_words
 
 LEAST_SURE = 1e-3
@@ -41,8 +43,9 @@ class Judge:
         known = self._familiarity(on) > self._rules["well_known"]
         self._carriers = on[known]  # (C, E): what things are said to be on
         self._carried = [row for (row, _), is_known in zip(named, known, strict=True) if is_known]
+        self._colours = [said_colours(said) if heard.any() else () for said, heard in zip(words, nouns, strict=True)]
         self._familiar = self._familiarity(nouns)
-        self._looks = np.zeros((len(texts), 3), np.float32)  # mean verdicts on the noun and the carrier, of how many
+        self._looks = np.zeros((len(texts), 3), np.float32)  # mean verdicts on the noun and the rest, of how many
 
     def judged(
         self, index: int, pixels: Array, small: Array, soft: Array, masks: Array
@@ -83,7 +86,7 @@ class Judge:
             looks[row, 2] = count
 
     def _verdict(self, pixels: Array, mask: Array, row: int) -> Array:
-        """On the noun of a sentence and on what the thing is on (2,), by a look at its mask."""
+        """On the noun of a sentence, and on colours and what the thing is on (2,), by a look at its mask."""
         crop = square_crop(pixels, core_box(mask), self._rules["side"])
         picture = np.ascontiguousarray(crop.transpose(2, 0, 1)[None], dtype=np.float32) / 255
         found = self._graphs.run("visual", {"frames": picture})
@@ -91,7 +94,10 @@ class Judge:
         on_noun = verdicts(self._weights, self._rules, found["seen"], found["taken_for"], self._asked)[0, row]
         placed, carriers_ = _placed(self._weights, found["seen"]), self._carriers[own]
         on = _logits(self._weights, placed, found["taken_for"], carriers_, _named(self._weights, carriers_))
-        return np.array([on_noun if self._asked.nouns[row].any() else 0.0, min(on[0], default=0.0)], np.float32)
+        rest = on[0].tolist()
+        if self._colours[row]:
+            rest.append(verdict_on(self._colours[row], shares_of(pixels, mask, self._rules), self._rules))
+        return np.array([on_noun if self._asked.nouns[row].any() else 0.0, min(rest, default=0.0)], np.float32)
 
     def _familiarity(self, nouns: Array) -> Array:
         familiarity: Array = (nouns @ self._weights["familiar"].T).max(-1, initial=0.0).clip(0, 1)

@@ -21,7 +21,7 @@ from locater.errors import LocaterError
 from locater.export.graphs import PATCHWISE, Graph, early_names, graphs_of
 from locater.export.runtime import FIRST_CELLS, SETTINGS, ExportedModel
 from locater.export.same_convolution import SAME_CONVOLUTION, same_convolutions
-from locater.inference import judging
+from locater.inference import judging, seen_colours
 from locater.inference.async_results import THRESHOLD
 from locater.inference.effort import DEFAULT_CELLS
 from locater.inference.redrawing import ENLARGED
@@ -32,6 +32,7 @@ from locater.model.second_look import LEAD, RARE_GIVEN, RARE_LEAD, TAKEN_LEAD, W
 from locater.model.text import HuggingFaceEncoder, LSTMEncoder
 from locater.model.visual.refiner import PATCH
 from locater.records import Tokens
+from locater.text import colour_names
 from locater.text.words import ForgivingVocabulary, Vocabulary
 
 FORMATS = ("onnx",)
@@ -39,7 +40,7 @@ OPSET = 20  # the first with a GELU of its own; onnxruntime 1.17 and later run i
 TOLERANCE = 1e-3  # of logits: a soft mask then moves by less than 0.0003
 TOKENIZER = "tokenizer"
 SECOND_LOOK = "second_look.npz"
-SECOND_LOOK_RULES = {
+SECOND_LOOK_RULES: dict[str, Any] = {
     "side": judging.SIDE,
     "every": judging.EVERY,
     "every_doubted": judging.EVERY_DOUBTED,
@@ -54,6 +55,15 @@ SECOND_LOOK_RULES = {
     "doubted_if_strange": judging.DOUBTED_IF_STRANGE,
     "carrier_doubted": judging.CARRIER_DOUBTED,
     "clear": judging.CLEAR,
+    "most_pixels": seen_colours.MOST_PIXELS,
+    "least_share": seen_colours.LEAST_SHARE,
+    "colour_counts": seen_colours.COUNTS.tolist(),
+    "colour_softness": colour_names.SOFTNESS,
+    # In CIELAB; a word may have several places.
+    "colour_places": [
+        [colour_names.COLOUR_WORDS.index(word), *place]
+        for (word, _), place in zip(colour_names.PROTOTYPES, colour_names.PLACES, strict=True)
+    ],
 }
 SHAPES = (9, 16), (4, 3)  # heights and widths of the frames that files are checked with, where they keep theirs
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime")

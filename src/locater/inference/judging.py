@@ -7,12 +7,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from locater.inference.seen_colours import shares_of, verdict_on
 from locater.model.locater import Locater
 from locater.model.second_look import WELL_KNOWN, Asked, SecondLook
 from locater.model.visual.efficientnet import EfficientNetLite
 from locater.model.word_embedding import PretrainedEmbedding
 from locater.records import FrameResult, Mask, Pixels
 from locater.text.head_noun import carriers, head_noun
+from locater.text.said_colours import said_colours
 from locater.text.words import split_words
 from locater.video.square_crop import core_box, square_crop
 
@@ -22,7 +24,8 @@ EVERY_DOUBTED = 4  # at most, while what is marked is not believed: something el
 LONGEST_MEAN = 16.0  # looks that the verdict remembers
 LEAST_PIXELS = 30  # of a mask that can be looked at
 # Verdicts below which a mask is not believed to show what is said, chosen on the development videos (docs/results.md):
-# of a noun that was trained often, of any other, and of what the thing is said to be on ("a man on a horse").
+# of a noun that was trained often, of any other, and of what the thing is said to be on ("a man on a horse"), which
+# colours are brought to as well.
 DOUBTED, DOUBTED_IF_STRANGE, CARRIER_DOUBTED = -3.5, -5.0, -4.0
 CLEAR = 3.5  # above these, a single look at what was doubted tells that another thing is marked now
 
@@ -35,6 +38,7 @@ class Said:
     familiarity: Tensor  # (E,)
     carriers: Tensor  # (C, d): well-trained nouns of what things are said to be on
     carried: tuple[int, ...]  # by carrier: the sentence
+    colours: tuple[tuple[str, ...], ...]  # by sentence: those that are said of the thing itself
 
     @classmethod
     def of(cls, model: Locater, second_look: SecondLook, expressions: Sequence[str]) -> "Said":
@@ -45,11 +49,14 @@ class Said:
         known = (second_look.familiarity(carriers) > WELL_KNOWN).tolist()
         with torch.inference_mode():
             asked = second_look.asked(nouns)
+        is_heard = nouns.any(-1).tolist()
+        colours = [said_colours(split_words(text)) for text in expressions]
         return cls(
             asked,
             second_look.familiarity(nouns),
             carriers[known],
             tuple(row for (row, _), is_known in zip(named, known, strict=True) if is_known),
+            tuple(said if heard else () for said, heard in zip(colours, is_heard, strict=True)),
         )
 
     def believed(self, verdicts: Tensor, by: float = 0.0, rows: Sequence[int] | None = None) -> Tensor:
@@ -71,8 +78,8 @@ class Judge:
     ) -> Iterator[FrameResult]:
         """`results` with scores; what is not believed, or has a score below the threshold, is not marked.
 
-        `looks` (E, 3) is what an earlier state held: the mean verdicts on the noun and on what the thing is on, and how
-        many looks they are of. Expressions that a person put right are `unjudged`.
+        `looks` (E, 3) is what an earlier state held: the mean verdicts on the noun and on what else is said of the
+        thing, and how many looks they are of. Expressions that a person put right are `unjudged`.
         """
         said: Said | None = None
         for result in results:
@@ -102,15 +109,18 @@ class Judge:
         return after
 
     def _verdicts(self, result: FrameResult, said: Said, chosen: Sequence[int]) -> Tensor:
-        """On the noun and on what the thing is on (C, 2), of some of a frame's masks; 0 where there is none."""
+        """On the noun, and on colours and what the thing is on (C, 2), of some of a frame's masks; 0 where none is."""
         seen, taken_for = look_at(self.model, [crop_of(result.frame.pixels, result.masks[row]) for row in chosen])
         with torch.inference_mode():
             on_nouns = self.second_look.verdicts(seen, taken_for, said.nouns)
             on_carriers = self.second_look(seen, taken_for, said.carriers)
         verdicts = torch.zeros(len(chosen), 2)
         for place, row in enumerate(chosen):
-            of_row = [on_carriers[place, carrier] for carrier, owner in enumerate(said.carried) if owner == row]
+            of_row = [float(on_carriers[place, carrier]) for carrier, owner in enumerate(said.carried) if owner == row]
             verdicts[place, 0] = on_nouns[place, row] if said.nouns.nouns[row].any() else 0.0
+            if said.colours[row]:
+                shares = shares_of(result.frame.pixels, result.masks[row])
+                of_row.append(verdict_on(said.colours[row], shares, CARRIER_DOUBTED))
             verdicts[place, 1] = min(of_row, default=0.0)
         return verdicts
 

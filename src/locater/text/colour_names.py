@@ -32,7 +32,7 @@ SAME_COLOURS: Mapping[str, str] = {
     "grey": "gray",
     "silver": "gray",
 }
-_SOFTNESS = 7.0  # CIELAB units within which two words are about as good
+SOFTNESS = 7.0  # CIELAB units within which two words are about as good
 _TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
 _WHITE = (0.95047, 1.0, 1.08883)  # D65
 
@@ -52,11 +52,11 @@ def colour_shares(pixels: Tensor) -> Tensor:
     """(..., C): how well each of `COLOUR_WORDS` fits each of the pixels (..., 3), summing to 1."""
     lightness, green_red, blue_yellow = to_lab(pixels).unbind(-1)
     nearest: dict[str, Tensor] = {}
-    for word, place in zip((word for word, _ in PROTOTYPES), _PLACES, strict=True):
+    for word, place in zip((word for word, _ in PROTOTYPES), PLACES, strict=True):
         off = (lightness - place[0]) ** 2 + (green_red - place[1]) ** 2 + (blue_yellow - place[2]) ** 2
         nearest[word] = torch.minimum(nearest[word], off) if word in nearest else off
     distances = torch.stack([nearest[word] for word in COLOUR_WORDS], dim=-1).sqrt()
-    return (-distances / _SOFTNESS).softmax(dim=-1)
+    return (-distances / SOFTNESS).softmax(dim=-1)
 
 
-_PLACES: list[list[float]] = to_lab(torch.tensor([rgb for _, rgb in PROTOTYPES]) / 255).tolist()
+PLACES: list[list[float]] = to_lab(torch.tensor([rgb for _, rgb in PROTOTYPES]) / 255).tolist()

@@ -1,0 +1,44 @@
+"""Which colours a sentence says the thing itself has: *red* of "the red car", *blue* of "the man in a blue shirt"."""
+
+from collections.abc import Iterator, Sequence
+
+from locater_lite.text.colour_names import COLOUR_WORDS, SAME_COLOURS
+from locater_lite.text.head_noun import head_noun
+from locater_lite.text.words import split_words
+
+_WORN = ("in", "wearing")
+# What covers much of a person; of a hat or a shoe a mask may show hardly anything.
+_GARMENTS = frozenset(
+    split_words(
+        "apron attire blazer blouse bodysuit cardigan clothes clothing coat costume dress gown hoodie jacket jean "
+        "jeans jersey jumper jumpsuit kimono overall overalls outfit pajamas pants robe shirt shirts shorts skirt suit "
+        "sweater sweatpants sweatshirt swimsuit top tracksuit trousers tshirt uniform vest wetsuit"
+    )
+)
+_BEFORE_GARMENTS = frozenset(split_words("a an the his her and dark light bright pale long short striped plain t"))
+
+
+def said_colours(words: Sequence[str]) -> tuple[str, ...]:
+    """Those of `COLOUR_WORDS` that are said of the thing, each once; not of what it is with, on or beside."""
+    lower = [word.lower() for word in words]
+    noun = head_noun(lower)
+    places = [*range(noun.start), *_worn(lower, noun.stop)] if len(noun) else []
+    return tuple(dict.fromkeys(colour for place in places if (colour := _colour(lower[place]))))
+
+
+def _worn(words: Sequence[str], start: int) -> Iterator[int]:
+    """The places of all words from "in" or "wearing" up to the last garment: "in light blue jeans and a red shirt".
+
+    Clothes need not be named: "in red", at the sentence's end.
+    """
+    for first in (place + 1 for place in range(start, len(words)) if words[place] in _WORN):
+        last = end = first
+        while end < len(words) and (_colour(words[end]) or words[end] in _BEFORE_GARMENTS | _GARMENTS):
+            end += 1
+            if words[end - 1] in _GARMENTS:
+                last = end
+        yield from range(first, end if end == len(words) and _colour(words[end - 1]) else last)
+
+
+def _colour(word: str) -> str | None:
+    return word if word in COLOUR_WORDS else SAME_COLOURS.get(word)

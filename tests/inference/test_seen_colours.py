@@ -1,0 +1,47 @@
+"""Colours that were said, measured in what was marked."""
+
+import numpy as np
+import pytest
+
+from locater.inference.judging import CARRIER_DOUBTED
+from locater.inference.seen_colours import LEAST_SHARE, shares_of, verdict_on
+from locater.records import Mask, Pixels
+from locater.text.colour_names import COLOUR_WORDS
+
+RED, DARK_RED, BLUE, WHITE, SHADE = (200, 30, 35), (115, 35, 32), (35, 70, 180), (245, 245, 245), (165, 165, 165)
+
+
+def picture(*halves: tuple[int, int, int]) -> tuple[Pixels, Mask]:
+    """A frame of green with a thing in one or two colours in its middle, and where that is."""
+    pixels = np.full((60, 80, 3), (50, 140, 55), np.uint8)
+    mask = np.zeros((60, 80), np.bool_)
+    mask[10:50, 20:60] = True
+    pixels[10:50, 20:60] = halves[0]
+    pixels[10:50, 40:60] = halves[-1]
+    return pixels, mask
+
+
+@pytest.mark.parametrize(
+    ("colours", "said", "is_doubted"),
+    [
+        ((RED,), ("red",), False),
+        ((DARK_RED,), ("red",), False),
+        ((BLUE,), ("red",), True),
+        ((RED,), ("green",), True),  # the ground is green, not the thing
+        ((RED, WHITE), ("red", "white"), False),
+        ((RED, BLUE), ("red", "white"), True),
+        ((SHADE,), ("white",), False),  # what is white is gray in shade
+        ((BLUE,), (), False),
+    ],
+)
+def test_a_colour_is_doubted_where_there_is_hardly_any(
+    colours: tuple[tuple[int, int, int], ...], said: tuple[str, ...], is_doubted: bool
+) -> None:
+    verdict = verdict_on(said, shares_of(*picture(*colours)), CARRIER_DOUBTED)
+    assert (verdict < CARRIER_DOUBTED) is is_doubted and verdict <= 0
+
+
+def test_the_verdict_is_that_of_doubt_at_the_least_share() -> None:
+    shares = shares_of(*picture(RED))
+    shares[COLOUR_WORDS.index("cyan")] = LEAST_SHARE
+    assert verdict_on(("red", "cyan"), shares, CARRIER_DOUBTED) == pytest.approx(CARRIER_DOUBTED, abs=1e-4)
