@@ -10,6 +10,7 @@ import torch
 from locater.config import preset
 from locater.errors import LocaterError
 from locater.inference.effort import QUALITIES, Effort, Quality, effort_of
+from locater.inference.redrawing import RedrawnPart
 from locater.inference.segmenter import Segmenter
 from locater.model.build import build
 from locater.records import FrameResult
@@ -55,6 +56,20 @@ def test_qualities_differ_and_all_masks_are_of_the_videos_size(video: npt.NDArra
     assert by_quality["best"].shape == by_quality["fast"].shape == (11, 2, 72, 96)
     assert not np.allclose(by_quality["best"], by_quality["default"], atol=1e-3)
     assert not np.allclose(by_quality["default"], by_quality["fast"], atol=1e-3)
+
+
+def test_masks_are_shown_as_fine_as_they_were_redrawn(
+    video: npt.NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RedrawnPart, "onto", lambda _, soft: soft.fill_(0.75))
+    by_quality = {
+        quality: soft_of(list(segmenter_of(quality).segment(list(video), SAID, soft=True, frames_per_second=8)))
+        for quality in QUALITIES
+    }
+    is_redrawn = {quality: (soft == 0.75).all((2, 3)) for quality, soft in by_quality.items()}
+    assert not is_redrawn["best"].any()
+    assert is_redrawn["default"].any() and is_redrawn["fast"].any()
+    assert not (by_quality["default"][~is_redrawn["default"]] > 0.5).any()  # nothing else is marked
 
 
 def test_best_is_the_network_whole_and_a_gpu_refines_whole_frames() -> None:

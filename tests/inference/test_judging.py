@@ -43,6 +43,19 @@ def test_what_is_not_believed_is_not_marked_and_what_is_unknown_is_left_alone(mo
     assert np.array_equal(all_kept.masks, marked(0).masks) and all_kept.score == judged.score
 
 
+@pytest.mark.parametrize(("painted", "is_marked"), [((200, 30, 35), True), ((35, 70, 180), False)])
+def test_a_thing_without_the_colour_that_is_said_is_not_marked(
+    model: Locater, painted: tuple[int, int, int], is_marked: bool
+) -> None:
+    judge = Judge(model, believing(model, ["car"], "car", 3.0), threshold=0.0)
+    each = marked(0)
+    pixels = each.frame.pixels.copy()
+    pixels[each.masks[0]] = painted
+    (judged,) = judge.over([replace(each, frame=replace(each.frame, pixels=pixels))], None)
+    assert judged.score is not None
+    assert bool(judged.masks[0].any()) is is_marked is (judged.score[0] > 0)
+
+
 def test_what_a_person_put_right_is_believed(model: Locater) -> None:
     judge = Judge(model, believing(model, ["car"], "car", 3.0), threshold=0.4)
     (judged,) = judge.over([marked(0)], None, unjudged=frozenset({1}))

@@ -14,6 +14,7 @@ from locater.video.transforms import resize_soft
 from tests.support.randomised import randomise
 
 PIXELS: Pixels = np.random.default_rng(0).integers(0, 256, (128, 192, 3), dtype=np.uint8)
+WHOLE = (16, 24)  # cells: the refiner answers as finely as masks are here
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +30,13 @@ def test_each_mask_is_redrawn_on_its_own_and_nothing_far_from_it(refiner: Refine
     logits = torch.full((3, 64, 96), -5.0)  # the second marks nothing
     logits[0, 10:22, 12:30] = 4.0
     logits[2, 30:50, 50:80] = 4.0
-    coarse, parts = redrawn(refiner, PIXELS, logits, most_cells=100)
+    coarse, parts = redrawn(refiner, PIXELS, logits, 100, WHOLE)
     assert torch.equal(coarse[1], logits[1]) and parts[1] is None
     assert torch.equal(coarse[0, 40:], logits[0, 40:]) and torch.equal(coarse[2, :20], logits[2, :20])
     assert not torch.allclose(coarse[0, 10:22, 12:30], logits[0, 10:22, 12:30], atol=0.1)
     assert (coarse.amax((-2, -1)) <= logits.amax((-2, -1))).all()
     for row in (0, 2):
-        alone, (part,) = redrawn(refiner, PIXELS, logits[[row]], most_cells=100)
+        alone, (part,) = redrawn(refiner, PIXELS, logits[[row]], 100, WHOLE)
         assert torch.equal(coarse[row], alone[0])
         assert part is not None and torch.equal(part.logits, parts[row].logits)  # type: ignore[union-attr]
 
@@ -44,7 +45,7 @@ def test_each_mask_is_redrawn_on_its_own_and_nothing_far_from_it(refiner: Refine
 def test_a_part_lies_where_its_mask_does_in_the_frame(refiner: Refiner) -> None:
     logits = torch.full((1, 64, 96), -5.0)
     logits[0, 30:50, 50:80] = 4.0
-    _, (part,) = redrawn(refiner, PIXELS, logits, most_cells=100)
+    _, (part,) = redrawn(refiner, PIXELS, logits, 100, WHOLE)
     assert part is not None
     top, bottom, left, right = part.place
     assert 0 <= top < 60 and 100 < bottom <= 128 and 0 < left < 100 and 160 < right <= 192  # twice the mask's places
@@ -59,9 +60,29 @@ def test_a_part_lies_where_its_mask_does_in_the_frame(refiner: Refiner) -> None:
 def test_a_crop_of_everything_is_the_whole_frame(refiner: Refiner) -> None:
     logits = torch.full((1, 48, 72), 4.0)  # of 12 x 18 cells, as large as the refiner answers
     logits[0, :3, :3] = -5.0
-    coarse, _ = redrawn(refiner, PIXELS, logits, most_cells=12 * 18)
+    coarse, _ = redrawn(refiner, PIXELS, logits, 12 * 18, WHOLE)
     frames = torch.from_numpy(PIXELS).permute(2, 0, 1)[None, None].float() / 255
     torch.testing.assert_close(coarse, refiner(frames, logits[:, None])[:, 0], atol=1e-3, rtol=0)
+
+
+@torch.no_grad()
+def test_a_large_thing_of_which_little_is_left_is_redrawn_in_the_whole_frame(
+    refiner: Refiner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logits = torch.full((2, 64, 96), -5.0)
+    logits[0, 20:50, 20:60] = 4.0  # a fifth of the frame
+    logits[1, 30:36, 50:58] = 4.0  # a hundredth
+    seen: list[torch.Size] = []
+
+    def emptied(image: Tensor, first: Tensor) -> Tensor:
+        seen.append(image.shape)
+        return first - 9.0 if image.shape[-2:] != WHOLE else first
+
+    monkeypatch.setattr(refiner, "redrawn", emptied)
+    coarse, parts = redrawn(refiner, PIXELS, logits, 100, WHOLE)
+    assert [each is not None and each.place == (0, 128, 0, 192) for each in parts] == [True, False]
+    assert torch.equal(coarse[0] > 0, logits[0] > 0) and not (coarse[1] > 0).any()
+    assert len(seen) == 3
 
 
 def test_an_answer_is_upsampled_as_logits_and_takes_its_place_alone() -> None:
@@ -85,7 +106,7 @@ def test_on_large_video_edges_are_finer_than_in_whole_frames() -> None:
     frames = torch.nn.functional.interpolate(frames[0], size=(height, width), mode="bilinear", antialias=True)[None]
     with torch.inference_mode():
         whole = resize_soft(refiner(frames, logits[:, None])[:, 0].sigmoid(), *truth.shape)[0]
-        _, (part,) = redrawn(refiner, pixels, logits, most_cells=400)
+        _, (part,) = redrawn(refiner, pixels, logits, 400, refiner.cells(height, width))
     own = resize_soft(logits.sigmoid(), *truth.shape)[0]
     assert part is not None
     part.onto(own)

@@ -1,7 +1,7 @@
 """The loop: frames from anywhere in, masks of every sentence out, in constant memory."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from locater_lite.errors import LocaterError
 from locater_lite.graphs import Graphs
 from locater_lite.judging import Judge
-from locater_lite.pixels import PATCH, Array, Part, cells_of, enlarged, input_size, redrawn_in_crop, shrunk
+from locater_lite.pixels import PATCH, Array, Part, Refine, cells_of, enlarged, input_size, redrawn, shrunk
 from locater_lite.sentences import Reader
 from locater_lite.sources import Source, Timed, as_source, checked
 
@@ -137,15 +137,14 @@ class Lite:
         """The logits along the frame's edges, and parts of them that are finer, by row."""
         if "refine" not in self.graphs:
             return logits, {}
-        refine: Callable[[Array, Array], Array] = lambda picture, masks: self.graphs.run(  # noqa: E731
+        refine: Refine = lambda picture, masks: self.graphs.run(  # noqa: E731
             "refine", {"picture": picture, "logits": masks}
         )["refined"]
-        if not self.is_best:
-            times, most_cells = self.settings["own_enlarged"], self.settings["refined_cells"]
-            each = [redrawn_in_crop(refine, pixels, row, times, most_cells) for row in logits]
-            return np.stack([row for row, _ in each]), {n: part for n, (_, part) in enumerate(each) if part is not None}
-        rows, columns = cells_of(frame, self.settings["enlarged"])
-        return refine(enlarged(frame, PATCH * rows, PATCH * columns)[None], logits), {}
+        whole = rows, columns = cells_of(frame, self.settings["enlarged"])
+        if self.is_best:
+            return refine(enlarged(frame, PATCH * rows, PATCH * columns)[None], logits), {}
+        each = [redrawn(refine, pixels, row, self.settings, whole) for row in logits]
+        return np.stack([row for row, _ in each]), {n: part for n, (_, part) in enumerate(each) if part is not None}
 
 
 def _batches(frames: Iterator[Timed], size: int) -> Iterator[list[Timed]]:

@@ -9,6 +9,9 @@ import numpy.typing as npt
 from PIL import Image
 
 Array = npt.NDArray[Any]
+Refine = Callable[[Array, Array], Array]  # redraws masks (1, h, w) in a picture (1, 3, S, S')
+Cells = tuple[int, int]  # rows and columns
+Place = tuple[int, int, int, int]  # top, bottom, left and right
 PATCH = 16  # pixels of a cell that a refiner sees
 ANSWERS = 4  # of a refiner along a side of a cell
 SUREST = 8.0  # a logit beyond it says no more
@@ -18,13 +21,16 @@ MARGIN, LEAST_MARGIN, LEAST_CELLS = 0.15, 2, 6  # around a box: of its longer si
 class Part(NamedTuple):
     """A part of a frame's mask, as fine as it was redrawn."""
 
-    place: tuple[int, int, int, int]  # top, bottom, left and right in the frame's own pixels
+    place: Place  # in the frame's own pixels
     logits: Array  # (1, r, c)
 
     def onto(self, soft: Array) -> None:
         """Put it in its place in a soft mask (H, W)."""
         top, bottom, left, right = self.place
         soft[top:bottom, left:right] = 1 / (1 + np.exp(-shrunk(self.logits, bottom - top, right - left)[0]))
+
+
+Redrawn = tuple[Array, Part | None]  # a mask as coarse as it was, and its part
 
 
 def shrunk(planes: Array, height: int, width: int) -> Array:
@@ -60,33 +66,42 @@ def cells_of(frame: Array, times: float) -> tuple[int, int]:
     return rows, columns
 
 
-def redrawn_in_crop(
-    refine: Callable[[Array, Array], Array], pixels: Array, logits: Array, times: float, most_cells: int
-) -> tuple[Array, Part | None]:
+def redrawn(refine: Refine, pixels: Array, logits: Array, rules: dict[str, Any], whole: Cells) -> Redrawn:
     """`logits` (h, w) redrawn in a crop of their frame (H, W, 3), and as fine as they were redrawn there.
 
-    `refine` redraws masks (1, h', w') in a picture (1, 3, S, S'); the crop is seen `times` as large as it is at most.
+    A large thing of which little is left, or to which much is new, is redrawn in the `whole` frame.
     """
     first = logits.clip(-SUREST, SUREST)
-    if not (first > 0).any():
+    mask = first > 0
+    if not mask.any():
         return first, None
-    (height, width), whole = first.shape, [times * side / PATCH for side in pixels.shape[:2]]
-    box = _box_around(first > 0)
+    height, width = first.shape
+    own = [rules["own_enlarged"] * side / PATCH for side in pixels.shape[:2]]
+    box = _box_around(mask)
     margin = max(LEAST_MARGIN, MARGIN * max(box[2] - box[0], box[3] - box[1]))
     left, top = (max(0, math.floor(edge - margin)) for edge in box[:2])
     right, bottom = (min(most, math.ceil(edge + margin)) for edge, most in zip(box[2:], (width, height), strict=True))
-    across, down = (right - left) * whole[1] / width, (bottom - top) * whole[0] / height  # cells, as in the frame
-    less = min(1.0, math.sqrt(most_cells / (down * across)))
+    across, down = (right - left) * own[1] / width, (bottom - top) * own[0] / height  # cells, as in the frame
+    less = min(1.0, math.sqrt(rules["refined_cells"] / (down * across)))
     rows, columns = (max(LEAST_CELLS, 2 * round(less * side / 2)) for side in (down, across))
-    y, x = pixels.shape[0] / height, pixels.shape[1] / width
+    coarse, part = _in_crop(refine, pixels, first, (top, bottom, left, right), (rows, columns))
+    after = coarse > 0
+    if mask.sum() >= rules["large"] * mask.size and (mask & after).sum() < rules["alike"] * (mask | after).sum():
+        return _in_crop(refine, pixels, first, (0, height, 0, width), whole)
+    return coarse, part
+
+
+def _in_crop(refine: Refine, pixels: Array, first: Array, crop: Place, cells: Cells) -> tuple[Array, Part]:
+    """A mask redrawn in a part of it that is seen in so many cells."""
+    (top, bottom, left, right), (rows, columns) = crop, cells
+    y, x = pixels.shape[0] / first.shape[0], pixels.shape[1] / first.shape[1]
     place = round(top * y), round(bottom * y), round(left * x), round(right * x)
     planes = pixels[place[0] : place[1], place[2] : place[3]].transpose(2, 0, 1)
     picture = (shrunk(planes, PATCH * rows, PATCH * columns)[None] / 255).clip(0, 1)
-    asked = shrunk(first[None, top:bottom, left:right], ANSWERS * rows, ANSWERS * columns)
-    answer = refine(picture, asked)
-    after = first.copy()
-    after[top:bottom, left:right] = shrunk(answer, bottom - top, right - left)[0]
-    return after, Part(place, answer)
+    answer = refine(picture, shrunk(first[None, top:bottom, left:right], ANSWERS * rows, ANSWERS * columns))
+    coarse = first.copy()
+    coarse[top:bottom, left:right] = shrunk(answer, bottom - top, right - left)[0]
+    return coarse, Part(place, answer)
 
 
 def _box_around(mask: Array) -> tuple[float, float, float, float]:

@@ -1,6 +1,7 @@
 """Where a refiner looks: a crop of the frame around a mask, and how large it is seen."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -28,7 +29,7 @@ class Crop:
         """The part of `mask` (..., h, w), a view of it."""
         return mask[..., self.top : self.bottom, self.left : self.right]
 
-    def place(self, mask: tuple[int, int], frame: tuple[int, int]) -> Place:
+    def place(self, mask: Sequence[int], frame: Sequence[int]) -> Place:
         """The same part of a frame of another size: where a mask has (h, w) pixels, it has (H, W)."""
         down, across = frame[0] / mask[0], frame[1] / mask[1]
         return round(self.top * down), round(self.bottom * down), round(self.left * across), round(self.right * across)

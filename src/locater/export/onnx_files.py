@@ -21,10 +21,9 @@ from locater.errors import LocaterError
 from locater.export.graphs import PATCHWISE, Graph, early_names, graphs_of
 from locater.export.runtime import FIRST_CELLS, SETTINGS, ExportedModel
 from locater.export.same_convolution import SAME_CONVOLUTION, same_convolutions
-from locater.inference import judging, seen_colours
+from locater.inference import judging, redrawing, seen_colours
 from locater.inference.async_results import THRESHOLD
 from locater.inference.effort import DEFAULT_CELLS
-from locater.inference.redrawing import ENLARGED
 from locater.inference.segmenter import CHUNK_FRAMES
 from locater.io.results_folder import results_folder
 from locater.model.locater import Locater
@@ -138,7 +137,9 @@ def _write(model: Locater, second_look: SecondLook | None, folder: Path) -> None
         "widest": WIDEST if model.config.keep_aspect else 1.0,
         "enlarged": None if model.refiner is None else model.refiner.enlarged,
         "refined_cells": DEFAULT_CELLS,
-        "own_enlarged": ENLARGED,
+        "own_enlarged": redrawing.ENLARGED,
+        "large": redrawing.LARGE,
+        "alike": redrawing.ALIKE,
         "interval": model.config.memory.interval,
         "window": model.visual.window,
         "threshold": THRESHOLD,

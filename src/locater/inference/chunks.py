@@ -53,11 +53,13 @@ class Chunks:
 
     def input(self, some: Sequence[Frame], duration: float | None, scale: float = 1.0) -> tuple[Tensor, Tensor]:
         """A chunk of frames (1, T, 3, S, S'), `scale` times as large as usual, and their times (1, T, 2)."""
-        height, width = some[0].pixels.shape[:2]
-        size = self.model.config.input_size(height, width, scale * self.effort.scale)
-        frames = frames_to_tensor([frame.pixels for frame in some], size, self.device)
+        frames = frames_to_tensor([frame.pixels for frame in some], self._input_size(some[0], scale), self.device)
         times = frame_times(some, duration)
         return frames.unsqueeze(0), times.unsqueeze(0).to(self.device, non_blocking=True)
+
+    def _input_size(self, frame: Frame, scale: float = 1.0) -> tuple[int, int]:
+        height, width = frame.pixels.shape[:2]
+        return self.model.config.input_size(height, width, scale * self.effort.scale)
 
     def read(self, tokens: Tokens) -> Words:
         """The encoded sentences, in the precision that computes."""
@@ -98,8 +100,9 @@ class Chunks:
         refiner, cells = self.model.refiner, self.effort.refined_cells
         if refiner is None or cells is None:
             return found
+        whole = refiner.cells(*self._input_size(some[0]))
         each = [
-            redrawn(refiner, frame.pixels, logits, cells)
+            redrawn(refiner, frame.pixels, logits, cells, whole)
             for frame, logits in zip(some, found.logits.to(self.dtype).unbind(1), strict=True)
         ]
         logits = torch.stack([coarse for coarse, _ in each], dim=1)

@@ -10,12 +10,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from locater.compute.crop import Place, crop_around
+from locater.compute.crop import Crop, Place, crop_around
 from locater.model.visual.refiner import PATCH, SUREST, Refiner, box_around
 from locater.records import Pixels
 from locater.video.transforms import frames_to_tensor
 
 ENLARGED = 1.5  # of the video's own pixels, at most: small things fill more cells then (dev/LOG.md)
+# Of a frame that a mask covers, and of its IoU with what became of it: a large thing may be taken for one of its parts.
+LARGE, ALIKE = 0.05, 0.75
 ANSWERS = 4  # of the refiner along a side of a cell
 
 
@@ -33,26 +35,36 @@ class RedrawnPart:
 
 
 def redrawn(
-    refiner: Refiner, pixels: Pixels, logits: Tensor, most_cells: int
+    refiner: Refiner, pixels: Pixels, logits: Tensor, most_cells: int, whole: tuple[int, int]
 ) -> tuple[Tensor, tuple[RedrawnPart | None, ...]]:
     """A frame's masks (E, h, w), redrawn in crops of its pixels of about so many cells at most.
 
     What comes back is as coarse as it was given; beside it, each as fine as it was redrawn. An empty mask stays as it
-    is and has no part.
+    is and has no part. In a crop the refiner may take a large thing's part for the thing: where little is left of such
+    a mask, or much is new, it is redrawn in the `whole` frame of so many rows and columns of cells.
     """
-    each = [_in_crop(refiner, pixels, row, most_cells) for row in logits]
+    each = [_redrawn(refiner, pixels, row.clamp(-SUREST, SUREST), most_cells, whole) for row in logits]
     return torch.stack([coarse for coarse, _ in each]), tuple(part for _, part in each)
 
 
-def _in_crop(refiner: Refiner, pixels: Pixels, logits: Tensor, most_cells: int) -> tuple[Tensor, RedrawnPart | None]:
-    first = logits.clamp(-SUREST, SUREST)
-    if not (first > 0).any():
+def _redrawn(
+    refiner: Refiner, pixels: Pixels, first: Tensor, most_cells: int, whole: tuple[int, int]
+) -> tuple[Tensor, RedrawnPart | None]:
+    mask = first > 0
+    if not mask.any():
         return first, None
-    (height, width), (frame_height, frame_width) = first.shape, pixels.shape[:2]
-    box = box_around(first[None] > 0)[0] * max(height, width)
-    whole = ENLARGED * frame_height / PATCH, ENLARGED * frame_width / PATCH
-    crop = crop_around(box, height, width, whole, most_cells)
-    place = top, bottom, left, right = crop.place((height, width), (frame_height, frame_width))
+    height, width = first.shape
+    own = ENLARGED * pixels.shape[0] / PATCH, ENLARGED * pixels.shape[1] / PATCH
+    crop = crop_around(box_around(mask[None])[0] * max(height, width), height, width, own, most_cells)
+    coarse, part = _in_crop(refiner, pixels, first, crop)
+    after = coarse > 0
+    if mask.sum() >= LARGE * mask.numel() and (mask & after).sum() < ALIKE * (mask | after).sum():
+        return _in_crop(refiner, pixels, first, Crop(0, height, 0, width, *whole))
+    return coarse, part
+
+
+def _in_crop(refiner: Refiner, pixels: Pixels, first: Tensor, crop: Crop) -> tuple[Tensor, RedrawnPart]:
+    place = top, bottom, left, right = crop.place(first.shape, pixels.shape[:2])
     size = PATCH * crop.rows, PATCH * crop.columns
     seen = frames_to_tensor([pixels[top:bottom, left:right]], size, first.device)
     asked = _resized(crop.of(first), (ANSWERS * crop.rows, ANSWERS * crop.columns))

@@ -64,7 +64,7 @@ class Refiner(nn.Module):
 
     def looked_at(self, frames: Tensor) -> Tensor:
         """Features (N, D, r, c) of frames (N, 3, S, S')."""
-        rows, columns = self._cells(frames)
+        rows, columns = self.cells(*frames.shape[-2:])
         large = F.interpolate(frames, size=(PATCH * rows, PATCH * columns), mode="bilinear", align_corners=False)
         return self.features(large)
 
@@ -81,9 +81,9 @@ class Refiner(nn.Module):
         surest = first.amax((-2, -1), keepdim=True)
         return torch.where(surest > 0, torch.minimum(redrawn, surest), first)
 
-    def _cells(self, frames: Tensor) -> tuple[int, int]:
-        """Rows and columns of cells in which frames (..., S, S') are seen."""
-        rows, columns = (max(1, round(side * self.enlarged / PATCH)) for side in frames.shape[-2:])
+    def cells(self, height: int, width: int) -> tuple[int, int]:
+        """Rows and columns of cells in which whole frames are seen that the network sees in so many pixels."""
+        rows, columns = (max(1, round(side * self.enlarged / PATCH)) for side in (height, width))
         return rows, columns
 
     def features(self, pictures: Tensor) -> Tensor:
