@@ -353,10 +353,10 @@ INFERENCE = (
     ),
     Mutant(
         name="corrected-mask-not-remembered",
-        file="inference/corrected_video.py",
+        file="inference/correction/corrected_video.py",
         old="after = self._model.told(chunk.clip.frame(t), written, before, after)",
         new="pass",
-        tests=("inference/test_corrected_video.py::test_clicks_are_honoured_and_the_frames_around_follow",),
+        tests=("inference/correction/test_corrected_video.py::test_clicks_are_honoured_and_the_frames_around_follow",),
         why="The network would go on remembering the wrong mask.",
     ),
     Mutant(
@@ -364,15 +364,15 @@ INFERENCE = (
         file="records.py",
         old="followed=Followed(**followed) if followed else None,",
         new="",
-        tests=("inference/test_corrected_video.py::test_resumed_equals_uninterrupted_bit_for_bit",),
+        tests=("inference/correction/test_corrected_video.py::test_resumed_equals_uninterrupted_bit_for_bit",),
         why="A resumed video would forget its corrections.",
     ),
     Mutant(
         name="first-correction-wins-to-the-end",
-        file="inference/corrected_video.py",
+        file="inference/correction/corrected_video.py",
         old="return (max(earlier) + frame) // 2 + 1 if earlier else max(0, frame - FARTHEST_BACK)",
         new="return frame if earlier else max(0, frame - FARTHEST_BACK)",
-        tests=("inference/test_corrected_video.py::test_each_correction_wins_around_its_frame",),
+        tests=("inference/correction/test_corrected_video.py::test_each_correction_wins_around_its_frame",),
         why="A later correction would not reach the frames before it.",
     ),
     Mutant(

@@ -15,7 +15,7 @@ from locater.text.colour_names import COLOUR_WORDS, colour_shares
 MOST_PIXELS = 3000  # of a mask that are looked at
 # A share of a mask's pixels that have a colour, below which it is doubted that the thing has it, and how much those
 # count that have one into which it passes in shade or in the sun. Chosen on 320 phrases of COCO val's captions that
-# `coco-val` does not ask for (`python -m experiments.colours_said`).
+# `coco-val` does not ask for (`python -m experiments.words.colours_said`).
 LEAST_SHARE, NEARBYCOUNTS = 0.02, 0.1
 NEARBY: Mapping[str, tuple[str, ...]] = {
     "red": ("orange", "brown", "pink"),

@@ -18,8 +18,8 @@ from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
 from locater.inference.averaged_views import PLAIN, AveragedViews
 from locater.inference.chunks import Chunks, Plan
-from locater.inference.corrected_video import CorrectedVideo
-from locater.inference.correction_checks import check_plain, checked_corrections
+from locater.inference.correction.corrected_video import CorrectedVideo
+from locater.inference.correction.correction_checks import check_plain, checked_corrections
 from locater.inference.effort import Quality, effort_of
 from locater.inference.judging import Judge
 from locater.inference.resuming import PassOne, check_state

@@ -27,7 +27,7 @@ def read_corrections(clicks: Sequence[str], boxes: Sequence[str], masks: Sequenc
 
 def sentences_for(asked: "Asked", corrections: "Sequence[Correction]") -> tuple[str, ...]:
     """The sentences to segment by, one without words for each object that is only clicked; slips are told."""
-    from locater.inference.correction_checks import checked_corrections
+    from locater.inference.correction.correction_checks import checked_corrections
     from locater.video.reader import open_source
 
     if not corrections:

@@ -1,6 +1,6 @@
 """How much of a thing has the colour that people say it has, and how much has others? Phrases of COCO val's captions.
 
-    python -m experiments.colours_said ROOT
+    python -m experiments.words.colours_said ROOT
 
 Of phrases that `coco-val` asks and of those that it does not, by least share: how many would be doubted with the colour
 that was said, and with the others that no caption of the picture names.

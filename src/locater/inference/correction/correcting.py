@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from locater.compute.upsample import upsample
-from locater.inference.following import UNKNOWN, labels_of, looks_of
+from locater.inference.correction.following import UNKNOWN, labels_of, looks_of
 from locater.model.visual.refiner import SUREST, Refiner
 from locater.records import Click, Correction, Mask
 

@@ -10,7 +10,7 @@ import torch
 
 from locater.config import preset
 from locater.errors import LocaterError
-from locater.inference import corrected_video
+from locater.inference.correction import corrected_video
 from locater.inference.segmenter import Segmenter
 from locater.model.build import build
 from locater.records import Click, Correction, FrameResult, VideoState

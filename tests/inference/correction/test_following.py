@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from locater.inference.following import corrected_in, found_again, labels_of, looks_of, nobody_followed, seen
+from locater.inference.correction.following import corrected_in, found_again, labels_of, looks_of, nobody_followed, seen
 from locater.records import Followed
 
 GRID = (8, 12)

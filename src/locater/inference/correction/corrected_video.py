@@ -14,9 +14,9 @@ from torch import Tensor
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
 from locater.inference.chunks import ChunkMasks, Chunks
-from locater.inference.correcting import CorrectedMask, FrameView, corrected_mask
-from locater.inference.correction_checks import check_size
-from locater.inference.following import corrected_in, forgotten, found_again, nobody_followed, seen
+from locater.inference.correction.correcting import CorrectedMask, FrameView, corrected_mask
+from locater.inference.correction.correction_checks import check_size
+from locater.inference.correction.following import corrected_in, forgotten, found_again, nobody_followed, seen
 from locater.model.locater import ClipFeatures
 from locater.model.visual.refiner import SUREST, Refiner
 from locater.records import Correction, Followed, Frame, FrameResult, FrameSource, VideoState, Words

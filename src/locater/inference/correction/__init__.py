@@ -1,0 +1,1 @@
+"""Masks that a person put right, and the frames around them that follow."""
