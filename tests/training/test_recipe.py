@@ -15,7 +15,10 @@ from safetensors.torch import load_file
 
 from locater.config import preset
 from locater.errors import LocaterError
+from locater.training import command as training
 from locater.training.command import train_preset
+from locater.training.data.world import WorldData
+from locater.worlds.shapes import shapes_batches
 
 RECIPE = """
 extends: tiny
@@ -134,16 +137,12 @@ def test_a_stage_may_begin_with_the_weights_that_the_run_was_given(tmp_path: Pat
     assert not torch.equal(first["memory.local_start"], given["memory.local_start"])
 
 
-def test_a_stage_may_have_data_of_its_own_and_the_words_of_all_are_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from locater.training import command as training
-    from locater.training.data.world import WorldData
-    from locater.worlds.shapes import shapes_batches
+def dogs_beside_shapes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is opened from now on; `dogs` are shapes whose words hold another one."""
 
     class Dogs(WorldData):
         def words(self) -> list[str]:
-            return ["dog"]
+            return [*super().words(), "dog"]
 
     opened = []
 
@@ -152,9 +151,38 @@ def test_a_stage_may_have_data_of_its_own_and_the_words_of_all_are_known(
         return (Dogs if spec == "dogs" else WorldData)(shapes_batches(), size, config, interval)
 
     monkeypatch.setattr(training, "open_data", open_data)
+    return opened
+
+
+def test_an_average_takes_in_a_start_that_lacks_some_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a run on other words would fail at its very end."""
+    dogs_beside_shapes(monkeypatch)
+    quick(tmp_path / "given", "{steps: 1}")
+    start = tmp_path / "given" / "checkpoint"
+    stages = "{steps: 1, learning_rate: 0.01}, {average: {of: [stage1, start], weights: [1, 1]}}"
+    quick(tmp_path / "run", stages, start=start, data="dogs")
+    given, first, mean = (weights(tmp_path / place) for place in ("given", "run/stage1", "run"))
+    name = "memory.local_start"
+    torch.testing.assert_close(mean[name], (given[name] + first[name]) / 2)
+    words = {place: vocabulary_of(tmp_path / place) for place in ("given", "run")}
+    assert "dog" in words["run"] and "dog" not in words["given"]
+    name = "text.embedding.weight"
+    row, before = 2 + words["run"].index("circle"), 2 + words["given"].index("circle")
+    torch.testing.assert_close(mean[name][row], (given[name][before] + first[name][row]) / 2)
+
+
+def vocabulary_of(folder: Path) -> list[str]:
+    found: list[str] = json.loads((folder / "checkpoint" / "config.json").read_text())["text"]["vocabulary"]
+    return found
+
+
+def test_a_stage_may_have_data_of_its_own_and_the_words_of_all_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = dogs_beside_shapes(monkeypatch)
     quick(tmp_path, "{steps: 1}, {steps: 1, data: dogs}")
     assert opened[-2:] == ["shapes", "dogs"]
-    vocabulary = json.loads((tmp_path / "stage1" / "checkpoint" / "config.json").read_text())["text"]["vocabulary"]
+    vocabulary = vocabulary_of(tmp_path / "stage1")
     assert "dog" in vocabulary and "circle" in vocabulary
 
 

@@ -3,7 +3,7 @@
 import copy
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,12 @@ def average(models: Sequence[Locater], config: AverageConfig) -> Locater:
     return result
 
 
-def write_average(config: AverageConfig, checkpoints: Sequence[Path], folder: Path) -> None:
+def write_average(
+    config: AverageConfig,
+    checkpoints: Sequence[Path],
+    folder: Path,
+    opened: Callable[[Path], Locater] = from_pretrained,
+) -> None:
     """Leave the average of checkpoint folders in `folder`/checkpoint, unless the same is there already."""
     record = folder / RECORD
     wanted: dict[str, Any] = {**config.model_dump(mode="json"), "sha256": [_digest(path) for path in checkpoints]}
@@ -42,7 +47,7 @@ def write_average(config: AverageConfig, checkpoints: Sequence[Path], folder: Pa
         remove_abandoned(folder)  # of a run that was killed after its last rename
         return
     record.unlink(missing_ok=True)  # what it tells of is about to change
-    save_pretrained(average([from_pretrained(path) for path in checkpoints], config), folder / "checkpoint")
+    save_pretrained(average([opened(path) for path in checkpoints], config), folder / "checkpoint")
     with atomic_path(record) as partial:
         partial.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
 

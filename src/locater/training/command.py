@@ -12,6 +12,7 @@ from locater.errors import LocaterError
 from locater.io.results_folder import MARKER, claim_folder
 from locater.model.build import build
 from locater.model.checkpoint import find_checkpoint, load_to_go_on, load_what_fits, trained_words, with_table_of
+from locater.model.locater import Locater
 from locater.presets.changes import parse_changes
 from locater.text.words import Vocabulary
 from locater.training.asked import check_asked
@@ -60,22 +61,31 @@ def train_preset(
             _claim(folder)
             processes = PartialState(cpu=is_joined_on_cpu())
             if processes.is_main_process:
-                write_average(stage, [run.checkpoint(each, number) for each in stage.of], place)
+                named = [run.checkpoint(each, number) for each in stage.of]
+                write_average(stage, named, place, lambda path: _gone_on_with(path, config, seed))
             processes.wait_for_everyone()
             scores = {}
             continue
         own_seed = seed if stage.seed is None else stage.seed
-        model = build(config, own_seed)
         begin = run.begins_with(number)
         if begin is not None and begin == given and start_parts is not None:
+            model = build(config, own_seed)
             load_what_fits(model, begin, start_parts)
-        elif begin is not None:
-            load_to_go_on(model, begin)
+        else:
+            model = _gone_on_with(begin, config, own_seed)
         source = _opened(stage, config, data)
         trainer = Trainer(model, source, stage, place, seed=own_seed, workers=workers, trackers=trackers)
         _claim(folder)
         scores = trainer.run(listen)
     return scores
+
+
+def _gone_on_with(begin: Path | None, config: ModelConfig, seed: int) -> Locater:
+    """The run's network with a checkpoint's weights, if any; words that are new to that one begin as the seed says."""
+    model = build(config, seed)
+    if begin is not None:
+        load_to_go_on(model, begin)
+    return model
 
 
 def _found(start: Path | None, parts: Sequence[str] | None) -> Path | None:
