@@ -59,11 +59,7 @@ def train_preset(
         place = run.place(number)
         if isinstance(stage, AverageConfig):
             _claim(folder)
-            processes = PartialState(cpu=is_joined_on_cpu())
-            if processes.is_main_process:
-                named = [run.checkpoint(each, number) for each in stage.of]
-                write_average(stage, named, place, lambda path: _gone_on_with(path, config, seed))
-            processes.wait_for_everyone()
+            _write_average(stage, run, number, lambda path: _gone_on_with(path, config, seed))
             scores = {}
             continue
         own_seed = seed if stage.seed is None else stage.seed
@@ -78,6 +74,13 @@ def train_preset(
         _claim(folder)
         scores = trainer.run(listen)
     return scores
+
+
+def _write_average(stage: AverageConfig, run: Run, number: int, opened: Callable[[Path], Locater]) -> None:
+    processes = PartialState(cpu=is_joined_on_cpu())
+    if processes.is_main_process:
+        write_average(stage, [run.checkpoint(each, number) for each in stage.of], run.place(number), opened)
+    processes.wait_for_everyone()
 
 
 def _gone_on_with(begin: Path | None, config: ModelConfig, seed: int) -> Locater:
