@@ -30,16 +30,17 @@ def main() -> None:
     everything = CocoVal(root, "val", EVERY_QUESTION)
     found: dict[bool, tuple[list[float], list[float]]] = {True: ([], []), False: ([], [])}
     for info in everything.samples():
-        said = said_colours(split_words(info.expression)) if info.kind == "phrase" else ()
+        words = split_words(info.expression)
+        said = {colour.word for colour in said_colours(words)} if info.kind == "phrase" else set()
         if not said:
             continue
         sample = everything.load(info)
         shares = shares_of(next(iter(sample.frames.frames())).pixels, sample.masks[0]).tolist()
         number = info.key.split("/")[1]
-        words = {
+        others = {
             word for text in captions.get(number, captions.get(number.zfill(12), [])) for word in split_words(text)
         }
-        named = {SAME_COLOURS.get(word.lower(), word.lower()) for word in words}
+        named = {SAME_COLOURS.get(word.lower(), word.lower()) for word in others}
         right, wrong = found[info.key in asked]
         for colour, share in zip(COLOUR_WORDS, shares, strict=True):
             if colour in said:

@@ -1,5 +1,7 @@
 """Colours that were said, measured in what was marked."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from locater.inference.judging import CARRIER_DOUBTED
 from locater.inference.seen_colours import LEAST_SHARE, shares_of, verdict_on
 from locater.records import Mask, Pixels
 from locater.text.colour_names import COLOUR_WORDS
+from locater.text.said_colours import SaidColour
 
 RED, DARK_RED, BLUE, WHITE, SHADE = (200, 30, 35), (115, 35, 32), (35, 70, 180), (245, 245, 245), (165, 165, 165)
 
@@ -37,11 +40,15 @@ def picture(*halves: tuple[int, int, int]) -> tuple[Pixels, Mask]:
 def test_a_colour_is_doubted_where_there_is_hardly_any(
     colours: tuple[tuple[int, int, int], ...], said: tuple[str, ...], is_doubted: bool
 ) -> None:
-    verdict = verdict_on(said, shares_of(*picture(*colours)), CARRIER_DOUBTED)
+    verdict = verdict_on([SaidColour(word, False) for word in said], shares_of(*picture(*colours)), CARRIER_DOUBTED)
     assert (verdict < CARRIER_DOUBTED) is is_doubted and verdict <= 0
 
 
-def test_the_verdict_is_that_of_doubt_at_the_least_share() -> None:
+def test_the_verdict_is_that_of_doubt_at_the_least_share_and_of_clothes_at_half_of_it() -> None:
     shares = shares_of(*picture(RED))
     shares[COLOUR_WORDS.index("cyan")] = LEAST_SHARE
-    assert verdict_on(("red", "cyan"), shares, CARRIER_DOUBTED) == pytest.approx(CARRIER_DOUBTED, abs=1e-4)
+    said = [SaidColour("red", False), SaidColour("cyan", False)]
+    assert verdict_on(said, shares, CARRIER_DOUBTED) == pytest.approx(CARRIER_DOUBTED, abs=1e-4)
+    shares[COLOUR_WORDS.index("cyan")] = LEAST_SHARE / 2
+    for is_worn, expected in ((False, CARRIER_DOUBTED - math.log(2)), (True, CARRIER_DOUBTED)):
+        assert verdict_on([SaidColour("cyan", is_worn)], shares, CARRIER_DOUBTED) == pytest.approx(expected, abs=1e-4)

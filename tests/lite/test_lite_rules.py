@@ -15,12 +15,14 @@ from locater.model.checkpoint import find_checkpoint, from_pretrained, load_seco
 from locater.model.text import LSTMEncoder
 from locater.text import colour_names, words
 from locater.text.roles import lexicon
+from locater.text.said_colours import said_colours
 from locater_lite import colours
 from locater_lite.errors import LocaterError
 from locater_lite.judging import asked, verdicts
 from locater_lite.sentences import Reader
 from locater_lite.text import colour_names as their_colours
 from locater_lite.text import lexicon as their_lexicon
+from locater_lite.text.said_colours import said_colours as their_said_colours
 
 OURS, LITE = Path(locater.__file__).parent, Path(locater_lite.__file__).parent
 COPIES = {
@@ -93,9 +95,10 @@ def test_colours_are_measured_as_locater_measures_them() -> None:
     ours = seen_colours.shares_of(pixels, mask)
     theirs = colours.shares_of(pixels, mask, SECOND_LOOK_RULES)
     assert np.abs(theirs - ours.numpy()).max() < 1e-4
-    for said in ((), ("red",), ("pink", "white")):
-        told = colours.verdict_on(said, theirs, SECOND_LOOK_RULES)
-        assert told == pytest.approx(seen_colours.verdict_on(said, ours, judging.CARRIER_DOUBTED), abs=1e-3)
+    for said in ([], ["red", "car"], ["the", "pink", "man", "in", "a", "white", "shirt"]):
+        told = colours.verdict_on(their_said_colours(said), theirs, SECOND_LOOK_RULES)
+        expected = seen_colours.verdict_on(said_colours(said), ours, judging.CARRIER_DOUBTED)
+        assert told == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_network_with_a_tokenizer_of_its_own_is_refused() -> None:

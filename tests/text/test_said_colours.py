@@ -28,4 +28,9 @@ from locater.text.words import split_words
     ],
 )
 def test_colours_of_the_thing_alone_are_told(sentence: str, expected: tuple[str, ...]) -> None:
-    assert said_colours(split_words(sentence)) == expected
+    assert tuple(colour.word for colour in said_colours(split_words(sentence))) == expected
+
+
+def test_colours_of_clothes_are_told_as_such() -> None:
+    assert said_colours(split_words("the white dog in a red sweater")) == (("white", False), ("red", True))
+    assert said_colours(split_words("the red man in a red sweater")) == (("red", False),)  # the stricter one

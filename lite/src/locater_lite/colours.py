@@ -7,6 +7,7 @@ import numpy as np
 
 from locater_lite.pixels import Array
 from locater_lite.text.colour_names import COLOUR_WORDS
+from locater_lite.text.said_colours import SaidColour
 
 TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
 WHITE = (0.95047, 1.0, 1.08883)  # D65
@@ -24,10 +25,11 @@ def shares_of(pixels: Array, mask: Array, rules: Mapping[str, Any]) -> Array:
     return shares
 
 
-def verdict_on(colours: Sequence[str], shares: Array, rules: Mapping[str, Any]) -> float:
-    """A logit of colours that were said, the lowest: what is doubted at the least share, 0 and less below 1."""
-    logs = [float(np.log(max(shares[COLOUR_WORDS.index(colour)], 1e-4))) for colour in colours]
-    return min((float(rules["carrier_doubted"] + log - np.log(rules["least_share"])) for log in logs), default=0.0)
+def verdict_on(colours: Sequence[SaidColour], shares: Array, rules: Mapping[str, Any]) -> float:
+    """A logit of colours that were said, the lowest: what is doubted at the least share."""
+    least = {False: rules["least_share"], True: rules["least_worn"]}
+    found = [(max(float(shares[COLOUR_WORDS.index(word)]), 1e-4), least[is_worn]) for word, is_worn in colours]
+    return min((float(rules["carrier_doubted"] + np.log(share / needed)) for share, needed in found), default=0.0)
 
 
 def to_lab(pixels: Array) -> Array:

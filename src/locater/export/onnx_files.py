@@ -56,6 +56,7 @@ SECOND_LOOK_RULES: dict[str, Any] = {
     "clear": judging.CLEAR,
     "most_pixels": seen_colours.MOST_PIXELS,
     "least_share": seen_colours.LEAST_SHARE,
+    "least_worn": seen_colours.LEAST_WORN,
     "colour_counts": seen_colours.COUNTS.tolist(),
     "colour_softness": colour_names.SOFTNESS,
     # In CIELAB; a word may have several places.

@@ -14,7 +14,7 @@ from locater.model.visual.efficientnet import EfficientNetLite
 from locater.model.word_embedding import PretrainedEmbedding
 from locater.records import FrameResult, Mask, Pixels
 from locater.text.head_noun import carriers, head_noun
-from locater.text.said_colours import said_colours
+from locater.text.said_colours import SaidColour, said_colours
 from locater.text.words import split_words
 from locater.video.square_crop import core_box, square_crop
 
@@ -38,7 +38,7 @@ class Said:
     familiarity: Tensor  # (E,)
     carriers: Tensor  # (C, d): well-trained nouns of what things are said to be on
     carried: tuple[int, ...]  # by carrier: the sentence
-    colours: tuple[tuple[str, ...], ...]  # by sentence: those that are said of the thing itself
+    colours: tuple[tuple[SaidColour, ...], ...]  # by sentence: those that are said of the thing itself
 
     @classmethod
     def of(cls, model: Locater, second_look: SecondLook, expressions: Sequence[str]) -> "Said":

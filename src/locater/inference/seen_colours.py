@@ -3,6 +3,7 @@
 Colours are measured, not recognised: a network that finds the only car of a video finds it whatever colour is said.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -11,12 +12,14 @@ from torch import Tensor
 
 from locater.records import Mask, Pixels
 from locater.text.colour_names import COLOUR_WORDS, colour_shares
+from locater.text.said_colours import SaidColour
 
 MOST_PIXELS = 3000  # of a mask that are looked at
 # A share of a mask's pixels that have a colour, below which it is doubted that the thing has it, and how much those
 # count that have one into which it passes in shade or in the sun. Chosen on 320 phrases of COCO val's captions that
 # `coco-val` does not ask for (`python -m experiments.words.colours_said`).
-LEAST_SHARE, NEARBYCOUNTS = 0.02, 0.1
+LEAST_SHARE, NEARBY_COUNTS = 0.02, 0.1
+LEAST_WORN = LEAST_SHARE / 2  # of clothes, which are a part of the thing
 NEARBY: Mapping[str, tuple[str, ...]] = {
     "red": ("orange", "brown", "pink"),
     "orange": ("brown", "red", "yellow"),
@@ -34,7 +37,7 @@ NEARBY: Mapping[str, tuple[str, ...]] = {
 COUNTS = torch.eye(len(COLOUR_WORDS))  # (C, C): by what is said, how much pixels of each colour count
 for _word, _others in NEARBY.items():
     for _other in _others:
-        COUNTS[COLOUR_WORDS.index(_word), COLOUR_WORDS.index(_other)] = NEARBYCOUNTS
+        COUNTS[COLOUR_WORDS.index(_word), COLOUR_WORDS.index(_other)] = NEARBY_COUNTS
 
 
 def shares_of(pixels: Pixels, mask: Mask) -> Tensor:
@@ -45,7 +48,8 @@ def shares_of(pixels: Pixels, mask: Mask) -> Tensor:
     return shares
 
 
-def verdict_on(colours: Sequence[str], shares: Tensor, doubted: float) -> float:
-    """A logit of colours that were said, the lowest; `doubted` at the least share, 0 and less below 1."""
-    logs = [float(shares[COLOUR_WORDS.index(colour)].clamp(min=1e-4).log()) for colour in colours]
-    return min((doubted + log - float(np.log(LEAST_SHARE)) for log in logs), default=0.0)
+def verdict_on(colours: Sequence[SaidColour], shares: Tensor, doubted: float) -> float:
+    """A logit of colours that were said, the lowest; `doubted` at the least share, at most 0 or so."""
+    least = {False: LEAST_SHARE, True: LEAST_WORN}
+    found = [(float(shares[COLOUR_WORDS.index(word)]), least[is_worn]) for word, is_worn in colours]
+    return min((doubted + math.log(max(share, 1e-4) / needed) for share, needed in found), default=0.0)

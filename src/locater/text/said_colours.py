@@ -1,6 +1,7 @@
 """Which colours a sentence says the thing itself has: *red* of "the red car", *blue* of "the man in a blue shirt"."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from locater.text.colour_names import COLOUR_WORDS, SAME_COLOURS
 from locater.text.head_noun import head_noun
@@ -18,12 +19,20 @@ _GARMENTS = frozenset(
 _BEFORE_GARMENTS = frozenset(split_words("a an the his her and dark light bright pale long short striped plain t"))
 
 
-def said_colours(words: Sequence[str]) -> tuple[str, ...]:
-    """Those of `COLOUR_WORDS` that are said of the thing, each once; not of what it is with, on or beside."""
+class SaidColour(NamedTuple):
+    """One of `COLOUR_WORDS`, and whether it is that of clothes: a part of what is marked."""
+
+    word: str
+    is_worn: bool
+
+
+def said_colours(words: Sequence[str]) -> tuple[SaidColour, ...]:
+    """What is said of the thing, each once; not of what it is with, on or beside."""
     lower = [word.lower() for word in words]
     noun = head_noun(lower)
     places = [*range(noun.start), *_worn(lower, noun.stop)] if len(noun) else []
-    return tuple(dict.fromkeys(colour for place in places if (colour := _colour(lower[place]))))
+    found = {colour: place >= noun.stop for place in reversed(places) if (colour := _colour(lower[place]))}
+    return tuple(SaidColour(colour, is_worn) for colour, is_worn in reversed(found.items()))
 
 
 def _worn(words: Sequence[str], start: int) -> Iterator[int]:
