@@ -19,6 +19,7 @@ from locater.worlds.batches import ClipSettings
 from locater.worlds.claims import Description, Looks, is_absent, judge
 from locater.worlds.composed import ComposedVideo, ComposedWorld, Scene, SceneSampler, Textures, composed_batches
 from locater.worlds.composed.pack.nouns import Nouns
+from locater.worlds.composed.scene.cutout_pool import CutoutPool
 from locater.worlds.composed.scene.distractor_phrases import distractor_phrases_for
 from locater.worlds.grammar import CLAIMS, EVENTS, MOST_WORDS, SIZES, TIMES, Pattern, say
 from locater.worlds.seeds import KINDS, video_seed
@@ -195,6 +196,20 @@ def test_what_a_thing_is_taken_for_easily_is_asked_for_where_it_is_not() -> None
         scene.description.looks.noun in sampler.pack.nouns.akin(noun) for scene in asked for noun in scene.objects.nouns
     )
     assert kin > 5
+
+
+def test_what_sprites_alone_show_is_never_named_as_near_kin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a network learns from every elephant that there are no rhinoceroses."""
+    pack = small_pack()
+    dogs = [entry.noun == "dog" for entry in pack.cutouts]
+    drawn = replace(next(entry for entry in pack.cutouts if entry.is_sprite), noun="cow", broader=("animal",))
+    whole = [*pack.cutouts, replace(drawn, split="train")]
+    monkeypatch.setattr(pack, "cutouts", whole)
+    monkeypatch.setattr(pack, "nouns", Nouns({**pack.nouns.broader, "cow": ("animal",)}))
+    assert any(dogs) and "cow" in pack.nouns.akin("dog")
+    assert "cow" not in CutoutPool(pack, "train").names_akin(Random(0), "dog", 500)
+    monkeypatch.setattr(pack, "cutouts", [*whole, replace(drawn, split="train", is_sprite=False)])
+    assert "cow" in CutoutPool(pack, "train").names_akin(Random(0), "dog", 500)
 
 
 def test_asides_follow_nouns_and_use_no_word_that_decides() -> None:

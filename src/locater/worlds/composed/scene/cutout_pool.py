@@ -45,6 +45,8 @@ class CutoutPool:
         self._names = _Names(
             _mixed((self.everyone.shares(), 1 - THING_SHARE), (self.photographs.shares(), THING_SHARE))
         )
+        filmed = [number for number in numbers if not pack.cutouts[number].is_sprite]
+        self._filmed = {pack.cutouts[number].noun for number in filmed} | self.photographs.shares().keys()
         self._akin: dict[str, _Names] = {}  # found when first asked for: every scene asks
 
     def names(self, rng: Random, count: int) -> list[str]:
@@ -52,9 +54,13 @@ class CutoutPool:
         return self._names.some(rng, count)
 
     def names_akin(self, rng: Random, noun: str, count: int) -> list[str]:
-        """The same of other nouns of the same kind; none where there are no others."""
+        """The same of other nouns of the same kind; none where there are no others.
+
+        Nor where there are none but sprites' names: of what no photograph shows it would be learned from an elephant's
+        that a rhinoceros is never there.
+        """
         if noun not in self._akin:
-            near = self.pack.nouns.akin(noun)
+            near = [other for other in self.pack.nouns.akin(noun) if other in self._filmed]
             self._akin[noun] = _Names(
                 {other: self._names.shares[other] for other in near if other in self._names.shares}
             )
