@@ -7,6 +7,14 @@ CLOSE = "worlds/test_claims.py::test_what_is_too_close_to_call_is_neither_meant_
 
 DATA = (
     Mutant(
+        name="sprites-named-as-near-kin",
+        file="worlds/composed/scene/cutout_pool.py",
+        old=" if other in self._filmed]",
+        new="]",
+        tests=("worlds/composed/test_composed_scenes.py",),
+        why="What no photograph shows would be learned to be never there.",
+    ),
+    Mutant(
         name="sides-mirrored-one-way",
         file="text/mirror.py",
         old='"right": "left"}',
