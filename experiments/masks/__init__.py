@@ -1,0 +1,1 @@
+"""What masks look like, whatever they mean."""
