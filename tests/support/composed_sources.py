@@ -4,6 +4,7 @@ import atexit
 import json
 import shutil
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from locater.worlds.composed import Limits, Pack, Sources, compose
 
 PAINT = {"red": (205, 30, 35), "blue": (35, 70, 185), "green": (50, 140, 55), "white": (245, 245, 245)}
 COCO_CLASSES = ("dog", "car", "zebra", "person", "boat")
+Marks = list[tuple[str, tuple[int, int, int, int]]]  # nouns, each with left, top, right and bottom in pixels
 SMALL = Limits(per_noun=40, photographs=40, cutout_side=64, photograph_side=64)
 
 
@@ -65,6 +67,26 @@ def make_coco(folder: Path, count: int = 36) -> tuple[Path, Path]:
     file = folder / "instances.json"
     file.write_text(json.dumps(content))
     return file, images
+
+
+def make_marked(folder: Path, pictures: Mapping[str, Marks], count: int) -> tuple[Path, Path]:
+    """Photographs of the kinds given, in turns, each with its things as rectangles; a kind is in the file's name."""
+    (folder / "marked").mkdir(parents=True)
+    nouns = list(dict.fromkeys(noun for marks in pictures.values() for noun, _ in marks))
+    content: dict[str, list[Any]] = {"images": [], "annotations": []}
+    content["categories"] = [{"id": place, "name": noun} for place, noun in enumerate(nouns)]
+    for number in range(count):
+        kind = list(pictures)[number % len(pictures)]
+        picture, name = photograph(number), f"{kind}_{number}.png"
+        content["images"].append({"id": number, "file_name": name, "height": 128, "width": 160})
+        for noun, (left, top, right, bottom) in pictures[kind]:
+            ImageDraw.Draw(picture).rectangle((left, top, right, bottom), fill=(40 + 30 * nouns.index(noun), 90, 60))
+            outline = [left, top, right, top, right, bottom, left, bottom]
+            thing = {"image_id": number, "category_id": nouns.index(noun), "iscrowd": 0, "segmentation": [outline]}
+            content["annotations"].append({"id": len(content["annotations"]), **thing})
+        picture.save(folder / "marked" / name)
+    (folder / "marked.json").write_text(json.dumps(content))
+    return folder / "marked.json", folder / "marked"
 
 
 def make_pets(folder: Path, per_breed: int = 14) -> tuple[Path, Path]:

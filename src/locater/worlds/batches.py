@@ -28,7 +28,8 @@ CELL = 8  # pixels per side of a place whose motion targets are told
 SceneT = TypeVar("SceneT", bound=DescribedScene)
 PackedT = TypeVar("PackedT")
 SceneOf = Callable[[int, int, float], SceneT]  # seed, frames, frames per second
-Questions = list[tuple[str, int]]  # sentences to one scene, each with the place of its referent's mask; -1: absent
+# Sentences to one scene, each with the places of the masks that it means as one; none: absent.
+Questions = list[tuple[str, tuple[int, ...]]]
 # Scenes as tensors, so many questions to each, and the places of the masks of each scene's objects.
 Pack = Callable[[Sequence[SceneT], int], tuple[PackedT, list[Questions], list[list[int]]]]
 # Of packed scenes, frame numbers (B, T), pixels per side and a device: frames (B, T, 3, S, S), masks (B, T, N, S, S).
@@ -54,7 +55,7 @@ class BatchPlan(Generic[PackedT]):
     scenes: PackedT
     indices: Tensor  # (B, T + T') int: the clip's frames, then the global ones
     clip_frames: int  # T
-    referents: Tensor  # (B, E) int: the place of the referent's mask; -1 where it is absent
+    referents: Tensor  # (B, E, K) int: the places of the masks that are meant as one; -1 is none
     expressions: tuple[str, ...]  # B * E, those of one scene side by side
     motion_targets: Tensor  # (B, M, C): what the object of each mask does; zeros where none is known
 
@@ -105,7 +106,7 @@ class WorldBatches(Generic[SceneT, PackedT]):
             scenes=packed,
             indices=torch.tensor(indices),
             clip_frames=clip_frames,
-            referents=torch.tensor([[place for _, place in row] for row in questions]),
+            referents=_places_of(questions),
             expressions=tuple(expression for row in questions for expression, _ in row),
             motion_targets=known,
         )
@@ -114,9 +115,11 @@ class WorldBatches(Generic[SceneT, PackedT]):
 def batch_of(plan: BatchPlan[PackedT], frames: Tensor, masks: Tensor) -> Batch:
     """The batch of a plan's pixels (B, T + T', 3, S, S) and every object's masks (B, T + T', N, S, S)."""
     device = frames.device
-    referents = plan.referents.to(device)  # (B, E)
-    rows = torch.arange(len(referents), device=device).unsqueeze(-1)
-    truth = masks[rows, : plan.clip_frames, referents.clamp(min=0)] & (referents >= 0)[..., None, None, None]
+    referents = plan.referents.to(device)  # (B, E, K)
+    rows = torch.arange(len(referents), device=device)[:, None]
+    truth = torch.zeros((), dtype=torch.bool, device=device)
+    for places in referents.unbind(-1):  # mostly one
+        truth = truth | masks[rows, : plan.clip_frames, places.clamp(min=0)] & (places >= 0)[..., None, None, None]
     truth = truth.flatten(0, 1)  # (B * E, T, S, S)
     motion_targets = _motion_targets_in_place(plan.motion_targets.to(device), masks[:, : plan.clip_frames])
     times = frame_times(plan.indices, FRAME_COUNT, FRAMES_PER_SECOND).to(device)
@@ -130,6 +133,12 @@ def batch_of(plan: BatchPlan[PackedT], frames: Tensor, masks: Tensor) -> Batch:
         is_annotated=torch.ones(truth.shape[:2], dtype=torch.bool, device=device),
         motion_targets=motion_targets,
     )
+
+
+def _places_of(questions: Sequence[Questions]) -> Tensor:
+    """`BatchPlan.referents` (B, E, K)."""
+    most = max(1, *(len(places) for row in questions for _, places in row))
+    return torch.tensor([[[*places, *(-1,) * (most - len(places))] for _, places in row] for row in questions])
 
 
 def _motion_targets_in_place(motion_targets: Tensor, masks: Tensor) -> Tensor:

@@ -147,10 +147,11 @@ class Lexicon:
     # What may be added to a noun where no claim is made, without deciding anything.
     distractor_phrases: Mapping[str, tuple[Pattern, ...]] = field(default_factory=dict)
     idle_adjectives: tuple[str, ...] = ()
+    more_words: tuple[str, ...] = ()  # of what the world asks in other ways than `say`
 
     def vocabulary(self) -> list[str]:
-        """Every word that `say` can ever use with this lexicon, sorted."""
-        texts = ["the", "a", "an", *self.generic_nouns, *PRONOUNS]
+        """Every word that a world with this lexicon can ever say, sorted."""
+        texts = ["the", "a", "an", *self.generic_nouns, *PRONOUNS, *self.more_words]
         for synonyms in (*self.nouns.values(), *self.occluders.values(), *self.colours.values(), *SIZES.values()):
             texts += synonyms
         for phrases in (*self.textures.values(), *CLAIMS.values()):

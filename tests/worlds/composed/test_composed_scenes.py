@@ -332,4 +332,4 @@ def test_sentences_on_what_is_absent_name_near_kin_as_often_as_asked() -> None:
         return sum(named) / len(named)
 
     never, always = kin_named(0.0), kin_named(1.0)
-    assert always > 0.9 > never + 0.2
+    assert always > 0.85 > never + 0.2

@@ -1,29 +1,25 @@
 """People by what they do: who is a surfer, who is not, and what may then be said to be absent."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from PIL import ImageDraw
 
 from locater.worlds.claims import Claim, Description, Looks, judge
-from locater.worlds.composed import Limits, Pack, Scene, SceneSampler, Sources, compose
+from locater.worlds.composed import Pack, Scene, SceneSampler, Sources, compose
 from locater.worlds.composed.pack.nouns import ROLES, SYNONYMS, Nouns
 from locater.worlds.composed.pack.photographs import Shown
-from locater.worlds.composed.pack.roles import HELD, RIDDEN, with_roles
+from locater.worlds.composed.pack.roles import CARRIED, HELD, RIDDEN, owners, with_roles
 from locater.worlds.composed.scene.view import View, thing_actors
 from locater.worlds.motion import poses
 from locater.worlds.scene_objects import SceneObjects
 from locater.worlds.seeds import video_seed
-from tests.support.composed_sources import make_backgrounds, photograph, small_pack
+from tests.support.composed_sources import SMALL, Marks, make_backgrounds, make_marked, small_pack
 from tests.support.worlds.well_asked import is_well_asked
 
 Box = tuple[float, float, float, float]
-CLASSES = ("person", "surfboard", "skis", "dog", "boat", "sheep")
-SMALL = Limits(per_noun=40, photographs=60, cutout_side=64, photograph_side=64)
+MORE = replace(SMALL, photographs=60)
 
 
 def shown(noun: str, box: Box) -> Shown:
@@ -73,6 +69,24 @@ def test_each_is_called_by_what_is_theirs_and_stays_a_person() -> None:
     assert things[1:] == (other, board)
 
 
+def test_a_thing_is_its_riders_or_holders_whatever_they_are_called() -> None:
+    board, other = shown("surfboard", (0.35, 0.6, 0.65, 0.7)), shown("person", (0.75, 0.2, 0.95, 0.7))
+    things = with_roles([other, shown("person", PERSON), board, shown("dog", PERSON)])
+    assert [thing.noun for thing in things] == ["person", "surfer", "surfboard", "dog"]
+    assert [owners(things, place) for place in range(4)] == [(), (), (1,), ()]
+    behind = shown("person", (0.5, 0.25, 0.65, 0.7))
+    horse = shown("horse", (0.3, 0.4, 0.7, 0.85))
+    assert owners(with_roles([horse, shown("person", PERSON), behind, other]), 0) == (1, 2)
+
+
+@pytest.mark.parametrize("noun", CARRIED)
+def test_what_is_mostly_before_a_person_is_carried_and_makes_nobody_anything(noun: str) -> None:
+    person, inside = shown("person", PERSON), shown(noun, (0.45, 0.3, 0.65, 0.5))  # three quarters of it
+    assert owners([person, inside], 1) == (0,) and called(person, inside) == ["person", noun]
+    assert owners([person, shown(noun, (0.5, 0.3, 0.7, 0.5))], 1) == ()  # half of it
+    assert owners([shown("dog", PERSON), inside], 1) == ()
+
+
 def test_every_role_can_be_said() -> None:
     assert {*HELD.values(), *RIDDEN.values()} == set(ROLES)
 
@@ -94,34 +108,20 @@ def test_role_words_are_said_of_people_at_large_only_where_no_role_is_known() ->
 def make_people(folder: Path) -> tuple[Path, Path]:
     """Photographs of a surfer, a skier, a plain person with a dog, and a boat with a sheep, in turns."""
     person, held = (60, 24, 84, 80), (72, 66, 96, 84)
-    pictures = {
+    pictures: dict[str, Marks] = {
         "surfer": [("person", person), ("surfboard", held)],
         "skier": [("person", person), ("skis", held)],
         "plain": [("person", person), ("dog", (104, 50, 140, 84))],
         "none": [("boat", (20, 40, 70, 90)), ("sheep", (100, 40, 140, 90))],
     }
-    (folder / "people").mkdir(parents=True)
-    content: dict[str, list[Any]] = {"images": [], "annotations": []}
-    content["categories"] = [{"id": number, "name": name} for number, name in enumerate(CLASSES)]
-    for number in range(48):
-        kind = list(pictures)[number % 4]
-        picture, name = photograph(number), f"{kind}_{number}.png"
-        content["images"].append({"id": number, "file_name": name, "height": 128, "width": 160})
-        for noun, (left, top, right, bottom) in pictures[kind]:
-            ImageDraw.Draw(picture).rectangle((left, top, right, bottom), fill=(40 + 30 * CLASSES.index(noun), 90, 60))
-            outline = [left, top, right, top, right, bottom, left, bottom]
-            thing = {"image_id": number, "category_id": CLASSES.index(noun), "iscrowd": 0, "segmentation": [outline]}
-            content["annotations"].append({"id": len(content["annotations"]), **thing})
-        picture.save(folder / "people" / name)
-    (folder / "people.json").write_text(json.dumps(content))
-    return folder / "people.json", folder / "people"
+    return make_marked(folder, pictures, 48)
 
 
 @pytest.fixture(scope="module")
 def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
     folder = tmp_path_factory.mktemp("people")
     sources = Sources(coco=[make_people(folder)], backgrounds=[make_backgrounds(folder)])
-    compose(sources, folder / "pack", (), SMALL)
+    compose(sources, folder / "pack", (), MORE)
     return Pack(folder / "pack")
 
 

@@ -1,7 +1,8 @@
 """Batches of the composed world; their plans hold numbers of pictures, no pixels."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
+from random import Random
 
 import torch
 from torch import Tensor
@@ -11,6 +12,7 @@ from locater.worlds.composed.draw.render import SceneBatch, render, slot_of
 from locater.worlds.composed.draw.textures import Textures
 from locater.worlds.composed.pack.pack import Pack
 from locater.worlds.composed.scene.scene import Scene, SceneSampler
+from locater.worlds.composed.scene.together import together
 from locater.worlds.extra_questions import questions_to
 
 
@@ -24,24 +26,30 @@ class _Drawing:
 
     def __init__(self, pack: Pack) -> None:
         self._pack = pack
-        self._textures: dict[torch.device, Textures] = {}
-
-    def __getstate__(self) -> dict[str, object]:
-        """Without the pictures: worker processes only plan."""
-        return {**self.__dict__, "_textures": {}}
 
     def __call__(self, scenes: SceneBatch, indices: Tensor, size: int, device: torch.device) -> tuple[Tensor, Tensor]:
-        if device not in self._textures:
-            self._textures[device] = Textures(self._pack, device)
-        return render(scenes, self._textures[device], indices, size)
+        return render(scenes, _textures(self._pack, device), indices, size)
+
+
+@lru_cache(maxsize=2)
+def _textures(pack: Pack, device: torch.device) -> Textures:
+    """A pack's pictures: the stages of a recipe draw from one pack, and decoding all of it takes minutes."""
+    return Textures(pack, device)
 
 
 def _packed(
     sampler: SceneSampler, scenes: Sequence[Scene], sentences: int
 ) -> tuple[SceneBatch, list[Questions], list[list[int]]]:
-    asked = [questions_to(scene, sentences, sampler.lexicon, partial(sampler.nobody, scene)) for scene in scenes]
-    questions = [
-        [(text, -1 if actor is None else slot_of(scene, actor)) for text, actor in row]
-        for scene, row in zip(scenes, asked, strict=True)
-    ]
+    questions = [_asked(sampler, scene, sentences) for scene in scenes]
     return SceneBatch.of(scenes), questions, [[slot_of(s, actor) for actor in s.actor_of_member] for s in scenes]
+
+
+def _asked(sampler: SceneSampler, scene: Scene, sentences: int) -> Questions:
+    """Questions to a scene; the last of several may mean more than one of its actors."""
+    asked = questions_to(scene, sentences, sampler.lexicon, partial(sampler.nobody, scene))
+    questions: Questions = [(text, () if actor is None else (slot_of(scene, actor),)) for text, actor in asked]
+    of_several = together(scene, Random(scene.seed + 3), sampler.lexicon) if sentences > 1 else None
+    if of_several is not None:
+        text, actors = of_several
+        questions[-1] = (text, tuple(slot_of(scene, actor) for actor in actors))
+    return questions

@@ -20,7 +20,7 @@ def shapes_batches() -> WorldBatches[Scene, SceneBatch]:
 
 def _packed(scenes: Sequence[Scene], sentences: int) -> tuple[SceneBatch, list[Questions], list[list[int]]]:
     asked = [questions_to(scene, sentences, LEXICON) for scene in scenes]
-    questions = [[(text, -1 if actor is None else actor) for text, actor in row] for row in asked]
+    questions: list[Questions] = [[(text, () if actor is None else (actor,)) for text, actor in row] for row in asked]
     return SceneBatch.of(scenes), questions, [list(scene.actor_of_member) for scene in scenes]
 
 

@@ -23,6 +23,8 @@ _GRAIN_SIDE = 256
 _GRAIN = torch.rand(_GRAIN_SIDE, _GRAIN_SIDE, generator=torch.Generator().manual_seed(11)) - 0.5
 _SHADOW_LEVELS = 2  # how much coarser a shadow is than what throws it
 _WALL_FREQUENCY = 60.0
+_ON_CPU = ("photographs", "pictures", "dyes")
+_A_CUTOUT = ("pictures", "poses", "is_mirrored", "walls", "compositing")  # (B, N, ...)
 _PIXELS_AT_ONCE = {"cpu": 1 << 19, "cuda": 1 << 25}  # cut-outs x pixels: bounds the memory of a pass
 
 
@@ -90,14 +92,20 @@ class SceneBatch:
         }
         return cls(**{name: torch.from_numpy(array) for name, array in arrays.items()})
 
-    def part(self, rows: slice, device: torch.device) -> "SceneBatch":
-        """Some of the scenes on the device, but for what says which pictures are needed and dyed."""
+    def counts(self) -> Tensor:
+        """How many cut-outs and walls each scene has, (B,); at least 1."""
+        return (self.poses[..., 2].amax(dim=2) > 0).sum(dim=1).clamp(min=1)
+
+    def part(self, rows: Tensor, device: torch.device) -> "SceneBatch":
+        """Some of the scenes, padded to their own most cut-outs, on the device but for what says which are needed."""
+        most = int(self.counts()[rows].max())
+        changed = {"dyes": self.dyes[rows, : MOST_THINGS + most]}
+        changed |= {name: getattr(self, name)[rows, :most] for name in _A_CUTOUT}
+        changed |= {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name not in changed}
         return SceneBatch(
             **{
-                field.name: getattr(self, field.name)[rows]
-                if field.name in ("photographs", "pictures", "dyes")
-                else getattr(self, field.name)[rows].to(device, non_blocking=True)
-                for field in fields(self)
+                name: value if name in _ON_CPU else value.to(device, non_blocking=True)
+                for name, value in changed.items()
             }
         )
 
@@ -110,20 +118,34 @@ def render(scenes: SceneBatch, textures: Textures, frame_indices: Tensor, size: 
     """
     count, time_count = frame_indices.shape
     device = textures.device
-    budget = max(_PIXELS_AT_ONCE.get(device.type, 1 << 19) // (scenes.pictures.shape[1] * size * size), 1)
-    times_at_once = min(time_count, budget)
-    scenes_at_once = max(budget // time_count, 1)
-    rows = []
-    for start in range(0, count, scenes_at_once):
-        chosen = slice(start, start + scenes_at_once)
-        some = scenes.part(chosen, device)
-        drawer = _Drawer(some, textures, size)
-        indices = frame_indices[chosen].to(device)
-        parts = [
-            drawer.draw(indices[:, first : first + times_at_once]) for first in range(0, time_count, times_at_once)
-        ]
-        rows.append((torch.cat([part[0] for part in parts], dim=1), torch.cat([part[1] for part in parts], dim=1)))
-    return torch.cat([row[0] for row in rows]), torch.cat([row[1] for row in rows])
+    counts = scenes.counts()
+    frames = torch.empty((count, time_count, 3, size, size), device=device)
+    masks = torch.zeros(
+        (count, time_count, MOST_THINGS + scenes.pictures.shape[1], size, size), dtype=torch.bool, device=device
+    )
+    for rows in _passes(counts, time_count * size * size, _PIXELS_AT_ONCE.get(device.type, 1 << 19)):
+        drawer = _Drawer(scenes.part(rows, device), textures, size)
+        budget = _PIXELS_AT_ONCE.get(device.type, 1 << 19) // (drawer.object_count * size * size)
+        times_at_once = min(time_count, max(budget, 1))
+        places, indices = rows.to(device), frame_indices[rows].to(device)
+        for first in range(0, time_count, times_at_once):
+            some = slice(first, first + times_at_once)
+            pixels, inside = drawer.draw(indices[:, some])
+            frames[places, some] = pixels
+            masks[places, some, : inside.shape[2]] = inside
+    return frames, masks
+
+
+def _passes(counts: Tensor, pixels: int, most: int) -> list[Tensor]:
+    """The rows of scenes with so many cut-outs that are drawn together: padding is drawn as well, so like with like."""
+    order = counts.argsort(stable=True)
+    passes: list[list[int]] = [[]]
+    for row in order.tolist():
+        # In this order the last scene has the most cut-outs.
+        if passes[-1] and (len(passes[-1]) + 1) * int(counts[row]) * pixels > most:
+            passes.append([])
+        passes[-1].append(row)
+    return [torch.tensor(rows) for rows in passes]
 
 
 def slot_of(scene: Scene, actor: int) -> int:

@@ -1,5 +1,6 @@
 """A pack's pictures on one device, each decoded when it is first drawn and kept."""
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from locater.worlds.composed.pack.pack import Pack
 
+_THREADS = min(os.cpu_count() or 1, 16)
 LEVELS = 5  # each half the size of the one before
 
 
@@ -72,5 +74,5 @@ class Textures:
 def _read_all(read: Callable[[int], Tensor], numbers: Sequence[int]) -> list[Tensor]:
     if not numbers:
         return []
-    with ThreadPoolExecutor(8) as pool:  # decoding leaves Python's lock
+    with ThreadPoolExecutor(_THREADS) as pool:  # decoding leaves Python's lock
         return list(pool.map(read, numbers))

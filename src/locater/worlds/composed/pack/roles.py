@@ -1,4 +1,4 @@
-"""What people are by what they are on or hold: somebody on a surfboard is a surfer."""
+"""What people are by what they are on or hold, and whose a thing is: somebody on a surfboard is a surfer."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,9 @@ HELD: Mapping[str, str] = {
     "baseball glove": "baseball player",
 }
 RIDDEN: Mapping[str, str] = {"bicycle": "cyclist", "motorcycle": "motorcyclist", "horse": "horse rider"}
+CARRIED = ("backpack", "handbag", "umbrella", "suitcase")  # which make nobody anything
 _LEAST_SHARED = 0.3  # of the smaller of the two boxes
+_LEAST_CARRIED = 0.7
 
 
 def with_roles(things: Sequence[Shown]) -> tuple[Shown, ...]:
@@ -34,6 +36,20 @@ def role_of(person: Box, named: Iterable[tuple[str, Box]]) -> str:
     """What somebody in the box `person` is by the things of a picture; "" where they tell nothing, or two things."""
     found = {_role(person, noun, box) for noun, box in named} - {""}
     return found.pop() if len(found) == 1 else ""
+
+
+def owners(things: Sequence[Shown], place: int) -> tuple[int, ...]:
+    """The places of the people who ride, hold or carry the thing at a place; none, too, where it is no such thing."""
+    thing = things[place]
+    return tuple(other for other, person in enumerate(things) if _has(person, thing))
+
+
+def _has(person: Shown, thing: Shown) -> bool:
+    if "person" not in (person.noun, *person.broader):
+        return False
+    if thing.noun in CARRIED:
+        return _shared(person.box, thing.box) >= _LEAST_CARRIED
+    return bool(_role(person.box, thing.noun, thing.box))
 
 
 def _role(person: Box, noun: str, box: Box) -> str:

@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from locater.worlds.composed.pack.pack import Pack
+from locater.worlds.composed.pack.roles import owners
 from locater.worlds.composed.scene.classes import ByClass
+
+PAIR_SHARE = 0.35  # of the things that are asked about are ridden, held or carried by somebody
 
 
 class PhotographPool:
@@ -12,7 +15,15 @@ class PhotographPool:
 
     def __init__(self, pack: Pack, numbers: Sequence[int]) -> None:
         self._numbers = numbers
-        self._by_class = ByClass((number, thing) for number in numbers for thing in pack.photographs[number].things)
+        shown = {number: pack.photographs[number].things for number in numbers}
+        self._by_class = ByClass((number, thing) for number, things in shown.items() for thing in things)
+        # Somebody with what is ridden, held or carried, by what that is.
+        self._pairs = ByClass(
+            (number, thing)
+            for number, things in shown.items()
+            for place, thing in enumerate(things)
+            if owners(things, place)
+        )
 
     def any_one(self, rng: Random) -> int:
         """A photograph's number."""
@@ -20,8 +31,14 @@ class PhotographPool:
 
     def one_with_a_thing(self, rng: Random) -> tuple[int, str] | None:
         """A photograph's number, and the noun of a thing that it shows; None where none shows anything known."""
+        if self._pairs and rng.random() < PAIR_SHARE:
+            return self._pairs.one(rng)
         return self._by_class.one(rng) if self._by_class else None
 
     def shares(self) -> Mapping[str, float]:
         """How often each noun is said of a thing that is drawn."""
-        return self._by_class.shares()
+        pairs = PAIR_SHARE if self._pairs else 0.0
+        found = {noun: (1 - pairs) * share for noun, share in self._by_class.shares().items()}
+        for noun, share in self._pairs.shares().items() if pairs else ():
+            found[noun] = found.get(noun, 0.0) + pairs * share
+        return found

@@ -18,6 +18,7 @@ from locater.worlds.composed.scene.cutout_pool import CutoutPool
 from locater.worlds.composed.scene.distractor_phrases import CLOTHED, IDLE_ADJECTIVES, distractor_phrases_for
 from locater.worlds.composed.scene.dyes import DYES, in_dye, maybe_dye
 from locater.worlds.composed.scene.view import View, draw_camera, draw_view, thing_actors
+from locater.worlds.composed.scene.ways import more_words
 from locater.worlds.describing import DescribedScene, can_be_seen, describe, drawing_order, make_scene_objects
 from locater.worlds.grammar import Lexicon, say
 from locater.worlds.motion import OCCLUDER, Actor, poses
@@ -76,8 +77,9 @@ class SceneSampler:
         self.pack = pack
         self.kin_share = kin_share
         self._pools: dict[str, CutoutPool] = {}
+        nouns = pack.nouns.said()
         self.lexicon = Lexicon(
-            nouns=pack.nouns.said(),
+            nouns=nouns,
             occluders={OCCLUDER: ("wall", "panel", "board")},
             colours=COLOURS,
             textures={},
@@ -86,6 +88,7 @@ class SceneSampler:
             },
             clothed={noun: CLOTHED for noun in pack.nouns.broader if is_person(noun)},
             idle_adjectives=IDLE_ADJECTIVES,
+            more_words=more_words(said for ways in nouns.values() for said in ways),
         )
 
     def scene(self, seed: int, frame_count: int = 32, frames_per_second: float = 8.0) -> Scene:
