@@ -222,6 +222,7 @@ def _places(segmenter: Segmenter) -> list[tuple[object, str, str]]:
         (chunks_module, "frames_to_tensor", "resize frames"),
         (segmenter.chunks, "write_global", "global memory"),
         (segmenter.chunks, "segment", "segment"),
+        (segmenter.chunks, "in_own_pixels", "segment"),
         (Judge, "_looked", "second look"),
         (AsyncResults, "of", "masks to the video's size and back"),
         (AsyncResults, "results", "masks to the video's size and back"),
