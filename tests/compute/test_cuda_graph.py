@@ -102,6 +102,23 @@ def test_a_replayed_video_is_the_plain_one(
         assert ours.state.frame_index == theirs.state.frame_index == ours.frame.index + 1
 
 
+@pytest.mark.parametrize(("chunk", "seen_last"), [(8, 8), (9, 1)])
+def test_a_last_chunk_is_replayed_like_those_before_unless_it_is_much_shorter(
+    video: npt.NDArray[np.uint8], replayed: Callable[[Segmenter], Stand], chunk: int, seen_last: int
+) -> None:
+    segmenter = Segmenter(model_of(), "cpu")
+    plain = list(segmenter.segment(video, SENTENCES, soft=True, chunk_frames=chunk))
+    stand, seen = replayed(segmenter), list[int]()
+    segmenter.model.visual.register_forward_hook(lambda _, given, __: seen.append(given[0].shape[1]))
+    again = list(segmenter.segment(video, SENTENCES, soft=True, chunk_frames=chunk))
+    assert stand.made == 1 and seen[-1] == seen_last  # 19 frames
+    assert len(again) == len(plain) == 19
+    for ours, theirs in zip(again, plain, strict=True):
+        np.testing.assert_allclose(ours.soft_masks, theirs.soft_masks, atol=1e-5)  # type: ignore[arg-type]
+        assert ours.state.frame_index == theirs.state.frame_index
+        assert torch.allclose(ours.state.local_cells, theirs.state.local_cells, atol=1e-5)
+
+
 def test_results_one_chunk_late_are_the_same(video: npt.NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch) -> None:
     segmenter = Segmenter(model_of(), "cpu")
     plain = list(segmenter.segment(video, SENTENCES, chunk_frames=4))

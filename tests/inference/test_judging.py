@@ -1,5 +1,6 @@
 """Scores of results, and masks that are not believed."""
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,6 +68,29 @@ def test_nothing_marked_has_the_score_0(model: Locater) -> None:
     empty = marked(0)
     (judged,) = judge.over([replace(empty, masks=np.zeros_like(empty.masks))], None)
     assert judged.score == (0.0, 0.0, 0.0)
+
+
+def test_masks_that_are_kept_are_not_copied_and_others_are_left_as_they_were() -> None:
+    masks = np.ones((3, 4, 4), np.bool_)
+    masks[2] = False
+    assert judging.only_kept(masks, [True, True, False]) is masks, "an empty mask has nothing to take away"
+    left = judging.only_kept(masks, [True, False, False])
+    assert left[0].all() and not left[1:].any() and masks[1].all()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_look_does_not_wait_for_the_next_chunk(model: Locater) -> None:
+    on_gpu = copy.deepcopy(model).cuda()
+    judge = Judge(on_gpu, believing(model, ["car"], "car", 3.0), threshold=0.0)
+    (plain,) = judge.over([marked(0)], None)  # kernels are loaded by then
+    queue = torch.cuda.Event()  # type: ignore[no-untyped-call]
+    torch.cuda._sleep(4 * 10**9)  # type: ignore[no-untyped-call]  # cycles: two seconds
+    queue.record()
+    (judged,) = judge.over([marked(0)], None)
+    assert not queue.query()  # type: ignore[no-untyped-call]
+    assert judged.score == plain.score
+    torch.cuda.synchronize()
 
 
 def test_looks_become_rarer_and_begin_when_something_is_marked(model: Locater, monkeypatch: pytest.MonkeyPatch) -> None:

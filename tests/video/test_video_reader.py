@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from av.video.frame import VideoFrame
 from PIL import Image
 
 from locater.errors import LocaterError
 from locater.records import FrameSource, Pixels
 from locater.video.file_source import VideoFile
+from locater.video.orientation import UprightPixels
 from locater.video.reader import open_source
 from tests.support.making_videos import picture, with_matrix, write_sound, write_video
 
@@ -112,14 +114,14 @@ def test_start_and_every(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     source = VideoFile(write_video(tmp_path / "a.mp4"))  # in this process, where conversions can be counted
     whole = list(source.frames())
     converted = 0
-    convert = VideoFile._pixels
+    convert = UprightPixels.of
 
-    def counted(self: VideoFile, frame: object) -> Pixels:
+    def counted(self: UprightPixels, frame: VideoFrame) -> Pixels:
         nonlocal converted
         converted += 1
-        return convert(self, frame)  # type: ignore[arg-type]
+        return convert(self, frame)
 
-    monkeypatch.setattr(VideoFile, "_pixels", counted)
+    monkeypatch.setattr(UprightPixels, "of", counted)
     some = list(source.frames(start=3, every=7))
     assert [frame.index for frame in some] == [3, 10, 17, 24]
     assert converted == 4

@@ -9,11 +9,29 @@ from locater.cli.options import DeviceOption, ForceOption
 from locater.cli.terminal import one_line, say
 from locater.errors import LocaterError
 
+LEAST_SIDE, LARGEST_SIDE = 64, 8192  # pixels of a video that is measured
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from locater.bench.harness.report import Report
     from locater.bench.harness.request import BenchRequest
+
+CheckpointOption = Annotated[
+    str | None, typer.Option(help="Of precision, cpu, start, end_to_end, soak, load and batch: a trained network.")
+]
+DataOption = Annotated[
+    str | None, typer.Option(help="Of precision: NAME[:ROOT] of data to ask about, as `coco-val:FOLDER`.")
+]
+SizeOption = Annotated[str | None, typer.Option(help="Of end_to_end: the video's size, as 1280x720.")]
+StageOption = Annotated[int | None, typer.Option(help="Of training: the preset's stage, by default its last.", min=1)]
+
+PrecisionOption = Annotated[
+    str | None, typer.Option(help="float32, bfloat16 or float16; by default bfloat16 on a GPU.")
+]
+CompileOption = Annotated[
+    bool, typer.Option("--compile/--no-compile", help="Also measure torch.compile, which takes minutes.")
+]
 
 
 def bench(
@@ -26,18 +44,15 @@ def bench(
     ],
     out: Annotated[Path, typer.Option(help="Folder for NAME.json and NAME.png.")],
     preset: Annotated[str, typer.Option(help="The network, with random weights.")] = "paper",
-    checkpoint: Annotated[
-        str | None, typer.Option(help="Of precision, cpu, start, end_to_end, soak, load and batch: a trained network.")
-    ] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="float32, bfloat16 or float16; by default bfloat16 on a GPU.")
-    ] = None,
+    checkpoint: CheckpointOption = None,
+    data: DataOption = None,
+    size: SizeOption = None,
+    stage: StageOption = None,
+    precision: PrecisionOption = None,
     device: DeviceOption = None,
     force: ForceOption = False,
     repeats: Annotated[int, typer.Option(help="Measurements of each row, after the warm-up.", min=1)] = 10,
-    compile: Annotated[
-        bool, typer.Option("--compile/--no-compile", help="Also measure torch.compile, which takes minutes.")
-    ] = True,
+    compile: CompileOption = True,
     frames: Annotated[int, typer.Option(help="Of soak: frames through one state.", min=1)] = 100_000,
     users: Annotated[int, typer.Option(help="Of load: people who use the page at once.", min=1, max=30)] = 20,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: tries the program, measures nothing.")] = False,
@@ -56,6 +71,9 @@ def bench(
         precision=find_precision(precision, place),
         preset=preset,
         checkpoint=checkpoint,
+        data=data,
+        size=None if size is None else _sides(size),
+        stage=stage,
         repeats=repeats,
         frames=frames,
         users=users,
@@ -63,6 +81,19 @@ def bench(
         is_compiled=compile,
     )
     _measure(benchmarks, request, out)
+
+
+def _sides(size: str) -> tuple[int, int]:
+    """Width and height of a size as it is written."""
+    width, _, height = size.partition("x")
+    if not (width.isascii() and height.isascii() and width.isdigit() and height.isdigit()):
+        raise LocaterError(f"--size is '{size}'; write WIDTHxHEIGHT, as 1280x720.")
+    sides = int(width), int(height)
+    if not (LEAST_SIDE <= sides[1] <= sides[0] <= LARGEST_SIDE) or sides[0] % 2 or sides[1] % 2:
+        raise LocaterError(
+            f"--size is '{size}'; sides are even, from {LEAST_SIDE} to {LARGEST_SIDE}, and the width is the longer one."
+        )
+    return sides
 
 
 def _check_free(out: Path, names: "Sequence[str]", force: bool) -> None:

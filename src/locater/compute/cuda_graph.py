@@ -72,7 +72,7 @@ class Replays:
 
     def __call__(self, how: Hashable, *tensors: Tensor) -> tuple[Tensor, ...]:
         """`function(how, *tensors)`; whatever decides what is computed, other than shapes, is in `how`."""
-        key = (how, *((tensor.shape, tensor.dtype) for tensor in tensors))
+        key = _key(how, tensors)
         with self._lock:
             if key not in self._known:
                 self._remember(key, None)
@@ -81,7 +81,16 @@ class Replays:
             self._remember(key, twin)
             return tuple(tensor.clone() for tensor in twin(*tensors))
 
+    def has(self, how: Hashable, *tensors: Tensor) -> bool:
+        """Whether a call with such tensors is replayed by now."""
+        with self._lock:
+            return self._known.get(_key(how, tensors)) is not None
+
     def _remember(self, key: Hashable, twin: TensorFunction | None) -> None:
         self._known[key] = twin
         if len(self._known) > self._room:
             del self._known[next(iter(self._known))]
+
+
+def _key(how: Hashable, tensors: tuple[Tensor, ...]) -> Hashable:
+    return (how, *((tensor.shape, tensor.dtype) for tensor in tensors))

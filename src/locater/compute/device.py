@@ -1,4 +1,7 @@
-"""Which device computes."""
+"""Which device computes, and what need not wait for the rest there."""
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 
 import torch
 
@@ -14,3 +17,13 @@ def find_device(name: str | None) -> torch.device:
         reason = str(error).splitlines()[0].rstrip(".")
         raise LocaterError(f"The device '{name}' cannot be used: {reason}; choose cpu, cuda or cuda:1.") from None
     return device
+
+
+def ahead_of_queue(device: torch.device) -> AbstractContextManager[object]:
+    """A context whose work a GPU does before what it was given earlier, of which it may need nothing unfinished."""
+    return torch.cuda.stream(_urgent(device)) if device.type == "cuda" else nullcontext()
+
+
+@cache
+def _urgent(device: torch.device) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device, priority=-1)  # type: ignore[no-untyped-call]

@@ -14,6 +14,8 @@ from locater.model.locater import Locater
 from locater.records import Frame, Tokens, VideoState, VisualFeatures, Words
 from locater.video.transforms import frame_times, frames_to_tensor
 
+LONGEST = 3  # times a last chunk's frames: op by op a GPU takes three to five times as long for each (dev/LOG.md)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -50,6 +52,7 @@ class Chunks:
         self.device = model.memory.local_start.device
         self.dtype = model.memory.local_start.dtype
         self._replays = Replays(self._computed, captured_in_shared_pool()) if is_replayed else None
+        self._last_full: tuple[int, ...] | None = None  # the shape of the frames of the last full chunk
 
     def input(self, some: Sequence[Frame], duration: float | None, scale: float = 1.0) -> tuple[Tensor, Tensor]:
         """A chunk of frames (1, T, 3, S, S'), `scale` times as large as usual, and their times (1, T, 2)."""
@@ -78,8 +81,10 @@ class Chunks:
         self, frames: Tensor, times: Tensor, words: Words, state: VideoState, plan: Plan, is_full: bool
     ) -> ChunkMasks:
         """The masks of frames (1, T, 3, S, S'); `is_full`: more chunks of this shape are to be expected."""
+        count, length = frames.shape[1], self._length(plan, frames, is_full)
+        frames, times = _continued(frames, length), _continued(times, length)
         logits, attention, *after = self._run(plan, frames, times, words, state, is_full)
-        spans = plan.spans(frames.shape[1])
+        spans = plan.spans(count)
         global_cells, after = after[: len(spans)], after[len(spans) :]
         local_cells, evidence = iter(after[: logits.shape[1]]), iter(after[logits.shape[1] :])
         states = []
@@ -93,7 +98,22 @@ class Chunks:
                     frame_index=state.frame_index + 1,
                 )
                 states.append(state)
-        return ChunkMasks(logits, attention, states)
+        return ChunkMasks(logits[:, :count], attention[:, :count], states)
+
+    def _length(self, plan: Plan, frames: Tensor, is_full: bool) -> int:
+        """How many frames are computed for a chunk: for the last one, as many as for those before, which are replayed.
+
+        No frame sees a later one, so what is added at the end changes none.
+        """
+        count = frames.shape[1]
+        if self._replays is None or plan.samples or plan.is_live or plan.first or self.model.visual.window > 1:
+            return count
+        if is_full:
+            self._last_full = frames.shape
+            return count
+        length = self._last_full[1] if self._last_full else 0
+        is_alike = self._last_full == (frames.shape[0], length, *frames.shape[2:])
+        return length if is_alike and count < length <= LONGEST * count else count
 
     def in_own_pixels(self, found: ChunkMasks, some: Sequence[Frame]) -> ChunkMasks:
         """A chunk's masks along the edges of its frames, where these are not refined as the network sees them."""
@@ -128,7 +148,7 @@ class Chunks:
             *(() if words.meanings is None else (words.meanings,)),
             *self._evidence(state),
         )
-        if self._replays is None or not is_full:
+        if self._replays is None or not (is_full or self._replays.has(how, *tensors)):
             return self._computed(how, *tensors)
         return self._replays(how, *tensors)
 
@@ -172,3 +192,9 @@ class Chunks:
             *locals_by_frame,
             *evidence_by_frame,
         )
+
+
+def _continued(given: Tensor, length: int) -> Tensor:
+    """`given` (1, T, ...) with its last frame again until there are so many."""
+    added = length - given.shape[1]
+    return torch.cat([given, given[:, -1:].expand(-1, added, *given.shape[2:])], dim=1) if added else given

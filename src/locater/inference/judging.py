@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from locater.compute.device import ahead_of_queue
 from locater.inference.seen_colours import shares_of, verdict_on
 from locater.model.locater import Locater
 from locater.model.second_look import WELL_KNOWN, Asked, SecondLook
@@ -110,7 +112,10 @@ class Judge:
 
     def _verdicts(self, result: FrameResult, said: Said, chosen: Sequence[int]) -> Tensor:
         """On the noun, and on colours and what the thing is on (C, 2), of some of a frame's masks; 0 where none is."""
-        seen, taken_for = look_at(self.model, [crop_of(result.frame.pixels, result.masks[row]) for row in chosen])
+        crops = [crop_of(result.frame.pixels, result.masks[row]) for row in chosen]
+        # A GPU is at the next chunk of frames by now, and this is waited for. The weights were used for this result.
+        with ahead_of_queue(self.model.memory.local_start.device):
+            seen, taken_for = look_at(self.model, crops)
         with torch.inference_mode():
             on_nouns = self.second_look.verdicts(seen, taken_for, said.nouns)
             on_carriers = self.second_look(seen, taken_for, said.carriers)
@@ -132,14 +137,24 @@ class Judge:
         for row, mask in enumerate(result.masks):
             is_marked = bool(mask.any()) and (row in unjudged or bool(is_believed[row]))
             scores.append(0.0 if not is_marked else 1.0 if row in unjudged else float(likely[row]))
-        is_kept = np.array([score > 0 and score >= self.threshold for score in scores])[:, None, None]
+        is_kept = [score > 0 and score >= self.threshold for score in scores]
         return replace(
             result,
             score=tuple(scores),
-            masks=result.masks & is_kept,
-            soft_masks=None if result.soft_masks is None else result.soft_masks * is_kept,
+            masks=only_kept(result.masks, is_kept),
+            soft_masks=None if result.soft_masks is None else result.soft_masks * np.array(is_kept)[:, None, None],
             state=replace(result.state, looks=looks),
         )
+
+
+def only_kept(masks: npt.NDArray[np.bool_], is_kept: Sequence[bool]) -> npt.NDArray[np.bool_]:
+    """Masks (E, H, W), empty where they are not kept; the same array where nothing is to be taken away."""
+    dropped = [row for row, kept in enumerate(is_kept) if not kept and masks[row].any()]
+    if not dropped:
+        return masks
+    left = masks.copy()
+    left[dropped] = False
+    return left
 
 
 def named_in(text: str) -> str:

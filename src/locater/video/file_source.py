@@ -10,7 +10,6 @@ from pathlib import Path
 
 import av
 import av.error
-import numpy as np
 from av.codec.context import ThreadType
 from av.container import InputContainer
 from av.stream import Disposition
@@ -18,8 +17,8 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from locater.errors import LocaterError
-from locater.frames import Frame, Pixels, VideoInfo, check_stride
-from locater.video.orientation import orientation_of
+from locater.frames import Frame, VideoInfo, check_stride
+from locater.video.orientation import UprightPixels, orientation_of
 
 _FALLBACK_RATE = Fraction(24)
 _HIGHEST_PLAUSIBLE_RATE = 240  # an average above it is mostly an AVI's clock taken for its rate
@@ -75,17 +74,13 @@ class VideoFile:
 
     def _frames(self, start: int, every: int) -> Iterator[Frame]:
         clock = _Clock(1 / self._rate)
+        # A broadcast may change its size midway; as players do, later frames take the first one's size.
+        pixels = UprightPixels(*self._size, self._orientation)
         with _opened(self._path, self._bounds) as (container, stream):
             for index, frame in enumerate(_decoded(self._path, container, stream, self._bounds)):
                 timestamp = clock.seconds(frame)
                 if index >= start and (index - start) % every == 0:
-                    yield Frame(index, timestamp, self._pixels(frame))
-
-    def _pixels(self, frame: VideoFrame) -> Pixels:
-        width, height = self._size
-        # A broadcast may change its size midway; as players do, later frames take the first one's size.
-        rgb = frame.reformat(width=width, height=height, format="rgb24").to_ndarray()
-        return self._orientation.apply(np.asarray(rgb, dtype=np.uint8))
+                    yield Frame(index, timestamp, pixels.of(frame))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Videos of the mp4 family, one picture at a time, at the pictures' own times: H.264, and ProRes with alpha."""
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import av.error
 import numpy as np
 from av.container import OutputContainer
 from av.video.frame import VideoFrame
+from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from av.video.stream import VideoStream
 
 from locater.errors import LocaterError
@@ -71,6 +73,7 @@ class Mp4File:
         self._stream: VideoStream | None = None
         self._sound: Sound | None = None
         self._last_tick = -1
+        self._conversions = threading.local()
 
     def __enter__(self) -> Self:
         return self
@@ -82,12 +85,10 @@ class Mp4File:
     def converted(self, pixels: Pixels) -> VideoFrame:
         """A picture in the colours of the file, for `write_converted`; any thread may make any frame's."""
         picture = even_sized(pixels) if self._encoding.stored_as == "yuv420p" else pixels
-        frame = VideoFrame.from_ndarray(picture, format=self._encoding.given_as).reformat(
-            format=self._encoding.stored_as, dst_colorspace="ITU709", dst_color_range="MPEG"
-        )
-        if picture.shape[2] == 4:
-            _set_alpha(frame, picture[..., 3])
-        return frame
+        known: _Conversion | None = getattr(self._conversions, "last", None)
+        if known is None or known.shape != picture.shape:
+            known = self._conversions.last = _Conversion(self._encoding, picture.shape)
+        return known.of(picture)
 
     def write_converted(self, frame: VideoFrame, timestamp: float) -> None:
         """Encode the next picture, which `converted` made."""
@@ -157,6 +158,36 @@ class Mp4File:
     def _close_sound(self) -> None:
         if self._sound is not None:
             self._sound.close()
+
+
+class _Conversion:
+    """Pictures of one shape (H, W, channels) in the colours of a file, one after the other, on one thread.
+
+    The memory that a picture is copied into and FFmpeg's tables are made once: they take twice as long as a picture.
+    """
+
+    def __init__(self, encoding: Encoding, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self._stored_as = encoding.stored_as
+        self._given = VideoFrame(shape[1], shape[0], encoding.given_as)
+        self._reformatter = VideoReformatter()
+
+    def of(self, picture: Pixels) -> VideoFrame:
+        """A picture as a frame of its own."""
+        height, width, channels = self.shape
+        plane = self._given.planes[0]
+        lines = np.frombuffer(memoryview(plane), dtype=np.uint8).reshape(height, plane.line_size)
+        lines[:, : width * channels] = picture.reshape(height, -1)
+        frame = self._reformatter.reformat(
+            self._given,
+            format=self._stored_as,
+            dst_colorspace=Colorspace.ITU709,
+            dst_color_range=ColorRange.MPEG,
+            threads=1,  # others convert other pictures
+        )
+        if channels == 4:
+            _set_alpha(frame, picture[..., 3])
+        return frame
 
 
 def even_sized(picture: Pixels) -> Pixels:

@@ -1,10 +1,11 @@
-"""How a stored picture must be turned to stand upright: phones film sideways and write a matrix into the file."""
+"""Decoded frames as pixels that stand upright: phones film sideways and write a matrix into the file."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from av.video.frame import VideoFrame
+from av.video.reformatter import VideoReformatter
 
 from locater.frames import Pixels
 
@@ -47,3 +48,21 @@ def orientation_of(frame: VideoFrame) -> Orientation:
     if abs(b) + abs(c) > abs(a) + abs(d):
         return Orientation(True, is_mirrored_in_x=c < 0, is_mirrored_in_y=b < 0)
     return Orientation(False, is_mirrored_in_x=a < 0, is_mirrored_in_y=d < 0)
+
+
+class UprightPixels:
+    """Decoded frames of one reading as upright RGB pixels, all of the first one's size.
+
+    FFmpeg's tables are made once: with PyAV's own, each frame has new ones, and threads for as many cores as there are.
+    """
+
+    def __init__(self, width: int, height: int, orientation: Orientation) -> None:
+        self._size = width, height
+        self._orientation = orientation
+        self._reformatter = VideoReformatter()
+
+    def of(self, frame: VideoFrame) -> Pixels:
+        """A frame's, (H, W, 3)."""
+        width, height = self._size
+        rgb = self._reformatter.reformat(frame, width, height, "rgb24", threads=1).to_ndarray()
+        return self._orientation.apply(np.asarray(rgb, dtype=np.uint8))

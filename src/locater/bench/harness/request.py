@@ -15,6 +15,9 @@ class BenchRequest:
     precision: Precision
     preset: str = "paper"
     checkpoint: str | None = None  # each benchmark has its own network where none is named
+    data: str | None = None  # NAME[:ROOT] of what is asked, instead of a benchmark's own
+    size: tuple[int, int] | None = None  # a video's width and height, instead of a benchmark's own
+    stage: int | None = None  # of a preset's training, from 1; None: the last
     repeats: int = 10
     is_quick: bool = False  # sizes that a CPU does in a second: tries the program, measures nothing
     frames: int = 100_000  # of the soak

@@ -9,6 +9,8 @@ from locater.bench.harness.chart import Bars
 from locater.bench.harness.report import Report, Row
 from locater.bench.harness.request import BenchRequest
 from locater.compute.precision import PRECISIONS, Precision
+from locater.datasets.catalog import find_source
+from locater.errors import LocaterError
 from locater.inference.demo import demo_clip
 from locater.inference.segmenter import Segmenter
 from locater.model.checkpoint import from_pretrained
@@ -20,6 +22,7 @@ from locater.worlds.shapes import KINDS, ShapesWorld
 
 AIM = 0.995
 SIDE = 320  # pixels of a rendered video
+MOST = 60  # questions of data that is named
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Asked:
 
 
 def run(request: BenchRequest) -> Report:
-    """IoU of every lower precision's masks with float32's: the demo clip's, or rendered videos'."""
+    """IoU of every lower precision's masks with float32's: of named data, the demo clip, or rendered videos."""
     videos, told = _videos(request, from_pretrained(request.trained))
     references = _masks(request, "float32", videos)
     rows: list[Row] = []
@@ -62,7 +65,9 @@ def knows_the_demo(model: Locater) -> bool:
 
 
 def _videos(request: BenchRequest, model: Locater) -> tuple[list[Asked], str]:
-    """What the checkpoint is for, and how it is called."""
+    """What was asked for, or what the checkpoint is for; and how it is called."""
+    if request.data is not None:
+        return _questions(request.data, 2 if request.is_quick else MOST)
     if knows_the_demo(model):
         clip = demo_clip()
         frames = [frame.pixels for frame in open_source(clip.path).frames()][: 8 if request.is_quick else None]
@@ -72,6 +77,16 @@ def _videos(request: BenchRequest, model: Locater) -> tuple[list[Asked], str]:
     samples = [world.load(info) for info in world.samples()]
     told = f"{videos} videos of the shapes world, {count} frames of {SIDE} pixels"
     return [Asked(sample.frames, [sample.info.expression]) for sample in samples], told
+
+
+def _questions(data: str, most: int) -> tuple[list[Asked], str]:
+    """The first questions of any data."""
+    dataset = find_source(data).open()
+    infos = dataset.samples()[:most]
+    if not infos:
+        raise LocaterError(f"{data} has no question; choose other data.")
+    samples = [dataset.load(info) for info in infos]
+    return [Asked(each.frames, [each.info.expression]) for each in samples], f"{len(infos)} questions of {data}"
 
 
 def overlap(references: Sequence[Mask], candidates: Sequence[Mask]) -> dict[str, float | int | str]:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import av
 import av.error
-import numpy as np
 from av.container import InputContainer
 from av.video.frame import VideoFrame
 
 from locater.errors import LocaterError
 from locater.frames import Frame, FrameSource, Pixels, VideoInfo
-from locater.video.orientation import orientation_of
+from locater.video.orientation import UprightPixels, orientation_of
 from locater.video.reader import open_video
 
 _STREAMS = ("rtsp", "rtsps", "rtmp", "rtmps", "http", "https", "udp", "tcp", "rtp", "srt")
@@ -44,9 +43,9 @@ class Stream:
             self._container.close()
             raise _no_picture(address)
         self._first = first
-        self._size = (first.width, first.height)
-        self._orientation = orientation_of(first)
-        width, height = self._orientation.upright_size(*self._size)
+        orientation = orientation_of(first)
+        width, height = orientation.upright_size(first.width, first.height)
+        self._pixels = UprightPixels(first.width, first.height, orientation)
         rate = self._container.streams.video[0].average_rate
         self.info = VideoInfo(Path(address).name or address, width, height, None, float(rate) if rate else None)
 
@@ -60,12 +59,7 @@ class Stream:
         self._container.close()
 
     def _picture(self, frame: VideoFrame) -> Picture:
-        return Picture(frame.time, lambda: self._pixels(frame))
-
-    def _pixels(self, frame: VideoFrame) -> Pixels:
-        width, height = self._size
-        rgb = frame.reformat(width=width, height=height, format="rgb24").to_ndarray()
-        return self._orientation.apply(np.asarray(rgb, dtype=np.uint8))
+        return Picture(frame.time, lambda: self._pixels.of(frame))
 
     def _read(self) -> Iterator[VideoFrame]:
         for packet in self._container.demux(self._container.streams.video[0]):

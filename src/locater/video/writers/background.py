@@ -18,6 +18,11 @@ _MOST_THREADS = 8  # that draw: with so many an encoder is slower than they are
 Turn = Callable[[], None]
 
 
+def drawing_threads() -> int:
+    """How many threads prepare frames: half of the cores, as the encoder and the network need some too."""
+    return max(1, min(_MOST_THREADS, (os.cpu_count() or 1) // 2))
+
+
 class BackgroundWriters:
     """Writers whose `write` returns at once, unless too many frames are waiting.
 
@@ -29,7 +34,7 @@ class BackgroundWriters:
         self._writers = writers
         self._failure = _Failure()
         self._lines = [_Line(self._failure) for _ in writers.each]
-        self._pool = ThreadPoolExecutor(max(1, min(_MOST_THREADS, (os.cpu_count() or 1) // 2)), "locater-draw")
+        self._pool = ThreadPoolExecutor(drawing_threads(), "locater-draw")
         self._room: Semaphore | None = None
 
     def __enter__(self) -> Self:
