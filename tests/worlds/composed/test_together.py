@@ -25,7 +25,7 @@ from locater.worlds.composed import (
     composed_batches,
 )
 from locater.worlds.composed.pack.roles import CARRIED, HELD, RIDDEN
-from locater.worlds.composed.scene import scene as scene_module
+from locater.worlds.composed.scene import photograph_pool
 from locater.worlds.composed.scene.together import together
 from locater.worlds.composed.scene.ways import WAYS
 from locater.worlds.grammar import MOST_WORDS
@@ -249,10 +249,10 @@ def test_every_word_is_one_that_the_world_says_it_knows(sampler: SceneSampler) -
 def test_scenes_are_often_about_what_somebody_has(sampler: SceneSampler, monkeypatch: pytest.MonkeyPatch) -> None:
     def share(of_pairs: float) -> float:
         """How many of the scenes about a photograph's own thing are about what is ridden, held or carried."""
-        monkeypatch.setattr(scene_module, "PAIR_SHARE", of_pairs)
+        monkeypatch.setattr(photograph_pool, "PAIR_SHARE", of_pairs)
         found = [sampler.scene(video_seed("train", "appearance", number)) for number in range(100)]
         own = [scene for scene in found if scene.referent is not None and scene.referent < scene.thing_count]
         return sum(scene.actors[scene.referent or 0].noun in THEIRS for scene in own) / len(own)
 
-    usual = scene_module.PAIR_SHARE
+    usual = photograph_pool.PAIR_SHARE
     assert share(0.0) + 0.1 < share(usual) < share(1.0)
