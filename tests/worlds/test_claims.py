@@ -1,5 +1,6 @@
 """Sentences over objects that no renderer has drawn: what the composed world will hand in."""
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -45,6 +46,23 @@ def test_position_has_a_margin() -> None:
     objects = make_scene_objects(("dog", "dog", "dog", "cat"), [(0.2, 0.5), (0.8, 0.5), (0.45, 0.5), (0.2, 0.2)])
     assert verdict(objects, "dog", Claim("position", "left")) == [1, -1, 0, -1]
     assert verdict(objects, "", Claim("position", "top_left"))[3] == 1
+
+
+def test_of_two_the_left_one_is_on_the_left_wherever_both_are() -> None:
+    def sides(noun: str, *places: float) -> dict[str, list[int]]:
+        nouns = ("dog",) * len(places) + ("cat",)
+        objects = make_scene_objects(nouns, [*((x, 0.5) for x in places), (0.3, 0.2)])
+        objects = replace(objects, sides_are_relative=True)
+        return {side: verdict(objects, noun, Claim("position", side)) for side in ("left", "right")}
+
+    both_on_the_right = {"left": [1, -1, -1], "right": [-1, 1, -1]}
+    assert sides("dog", 0.65, 0.9) == sides("dog", 0.2, 0.8) == both_on_the_right
+    assert sides("dog", 0.65, 0.7) == {"left": [0, 0, -1], "right": [0, 0, -1]}  # one above the other, or nearly
+    # A thing that is alone has nothing but the picture to be on a side of.
+    assert sides("cat", 0.65, 0.9) == {"left": [-1, -1, 1], "right": [-1, -1, -1]}
+    # Of three, only what is on that side of the picture and farther out than both others.
+    assert sides("dog", 0.6, 0.75, 0.9) == {"left": [0, -1, -1, -1], "right": [0, 0, 1, -1]}
+    assert sides("dog", 0.1, 0.25, 0.9) == {"left": [1, 0, -1, -1], "right": [-1, -1, 1, -1]}
 
 
 def test_superlatives_compare_with_those_that_look_alike() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from locater.worlds.scene_objects import SceneObjects
+from locater.worlds.scene_objects import Array, SceneObjects
 
 Verdict = npt.NDArray[np.int8]  # (N,)
 Bools = npt.NDArray[np.bool_]
@@ -18,6 +18,7 @@ BIG_RADIUS, NOT_BIG_RADIUS = 0.138, 0.122
 SMALL_RADIUS, NOT_SMALL_RADIUS = 0.088, 0.100
 
 DIRECTIONS = {"left": (0, -1.0), "right": (0, 1.0), "up": (1, -1.0), "down": (1, 1.0)}  # axis, sign
+SIDES = {"left": (0, -1.0), "right": (0, 1.0), "top": (1, -1.0), "bottom": (1, 1.0)}
 SUPERLATIVE_PLACES = {"leftmost": (0, -1.0), "rightmost": (0, 1.0), "highest": (1, -1.0), "lowest": (1, 1.0)}
 RELATIONS = {"left_of": (0, -1.0), "right_of": (0, 1.0), "above": (1, -1.0), "below": (1, 1.0)}
 
@@ -199,10 +200,7 @@ def _superlative(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], ma
 def _judge_position(name: str, objects: SceneObjects, rivals: Bools) -> Verdict:
     low, high = objects.centres.min(axis=1), objects.centres.max(axis=1)  # (N, 2)
     if name in SUPERLATIVE_PLACES:
-        axis, sign = SUPERLATIVE_PLACES[name]
-        if sign < 0:
-            return _superlative(-high[:, axis], -low[:, axis], margin=0.1, rivals=rivals)
-        return _superlative(low[:, axis], high[:, axis], margin=0.1, rivals=rivals)
+        return _farthest(low, high, *SUPERLATIVE_PLACES[name], margin=0.1, rivals=rivals)
     if name == "middle":
         off = np.abs(objects.centres - 0.5).max(axis=2)  # (N, F)
         return _verdict(off.max(axis=1) <= 0.13, off.min(axis=1) >= 0.21)
@@ -214,7 +212,18 @@ def _judge_position(name: str, objects: SceneObjects, rivals: Bools) -> Verdict:
         else:
             side = _verdict(low[:, axis] >= 0.60, high[:, axis] <= 0.47)
         result = np.minimum(result, side)
+    if objects.sides_are_relative and name in SIDES:
+        beside = _farthest(low, high, *SIDES[name], margin=0.12, rivals=rivals)
+        others = rivals.sum() - rivals
+        return np.where(others == 0, result, np.where((others == 1) | (result == beside), beside, np.int8(0)))
     return result
+
+
+def _farthest(low: Array, high: Array, axis: int, sign: float, margin: float, rivals: Bools) -> Verdict:
+    """Who is farther than all rivals one way, by the least and greatest coordinates (N, 2)."""
+    if sign < 0:
+        return _superlative(-high[:, axis], -low[:, axis], margin, rivals)
+    return _superlative(low[:, axis], high[:, axis], margin, rivals)
 
 
 def _judge_relation(claim: Claim, objects: SceneObjects) -> Verdict:

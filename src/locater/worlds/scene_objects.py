@@ -49,6 +49,7 @@ class SceneObjects:
     doubtful: tuple[frozenset[str], ...] = ()  # N, or empty: nouns and colours that may be true of it
     is_vague: tuple[bool, ...] = ()  # N, or empty: it is there, but nobody can say where or what it does
     occluder: str = ""  # the noun of the thing that hides others, when there is one
+    sides_are_relative: bool = False  # of two, the left one is "on the left" wherever both are, as people say it
 
     def __len__(self) -> int:
         return len(self.nouns)

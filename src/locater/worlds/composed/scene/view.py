@@ -16,6 +16,7 @@ MOST_THINGS = 5  # of a photograph that can be asked about; others are vague
 LEAST_RADIUS, MOST_RADIUS = 0.05, 0.48
 _MOSTLY = 0.9  # of a thing's box is in view: the rest does not move its middle much
 _MARGIN = 0.06  # of the view, kept free for the camera's way
+_MOST_SQUASHED = 4 / 3
 _MOST_PAN = 0.04  # half the way of a slow pan
 
 
@@ -33,10 +34,11 @@ class View:
     vague: tuple[str, ...]  # nouns of what is there as well
 
 
-def draw_view(rng: Random, number: int, photograph: PhotographEntry) -> View:
-    """A square out of the photograph, most often nearly as large as fits."""
+def draw_view(rng: Random, number: int, photograph: PhotographEntry, is_wide: bool = False) -> View:
+    """A square out of the photograph, most often nearly as large as fits; `is_wide`: of more of it, a little squashed."""
     side = (1 - 0.45 * rng.random() ** 2) / (1 + 2 * _MARGIN)
-    width, height = side * min(1 / photograph.aspect, 1.0), side * min(photograph.aspect, 1.0)
+    squash = rng.uniform(1.0, _MOST_SQUASHED) if is_wide else 1.0
+    width, height = side * min(squash / photograph.aspect, 1.0), side * min(squash * photograph.aspect, 1.0)
     left = rng.uniform(_MARGIN * width, 1 - (1 + _MARGIN) * width)
     top = rng.uniform(_MARGIN * height, 1 - (1 + _MARGIN) * height)
     inside: list[Shown] = []
