@@ -35,7 +35,7 @@ class View:
 
 
 def draw_view(rng: Random, number: int, photograph: PhotographEntry, is_wide: bool = False) -> View:
-    """A square out of the photograph, most often nearly as large as fits; `is_wide`: of more of it, a little squashed."""
+    """A square out of the photograph, most often nearly as large as fits; `is_wide`: of more of it, squashed."""
     side = (1 - 0.45 * rng.random() ** 2) / (1 + 2 * _MARGIN)
     squash = rng.uniform(1.0, _MOST_SQUASHED) if is_wide else 1.0
     width, height = side * min(squash / photograph.aspect, 1.0), side * min(squash * photograph.aspect, 1.0)
