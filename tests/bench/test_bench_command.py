@@ -21,6 +21,8 @@ from locater.model.build import build
 from locater.model.checkpoint import save_pretrained
 from locater.model.locater import Locater
 from locater.model.visual.drop_path import DropPath
+from locater.model.word_embedding import PretrainedEmbedding
+from locater.text.words import Vocabulary
 from locater.video.writers.background import drawing_threads
 from locater.worlds.shapes import vocabulary
 from tests.support.bench_command import Ran, run_bench
@@ -248,7 +250,7 @@ def test_a_wrong_request_is_one_sentence(run: Run, arguments: tuple[str, ...], s
 def test_a_checkpoints_clip_is_measured_at_the_size_that_is_asked_for(run: Run) -> None:
     report = checked(run("end_to_end", "--checkpoint", "shapes", "--size", "128x96", "--repeats", 1), "end_to_end")
     assert "12 frames of 128 x 96" in report["title"]
-    assert any(f"(on {drawing_threads()} threads)" in note for note in report["notes"])
+    assert any(f"drawing on {drawing_threads()} thread" in note for note in report["notes"])
 
 
 def test_precision_is_asked_of_named_data(run: Run, checkpoint: Path) -> None:
@@ -296,8 +298,12 @@ def test_a_training_step_is_timed_where_its_losses_agree(run: Run, monkeypatch: 
 
 
 def test_what_is_random_in_training_is_still_while_losses_are_compared() -> None:
-    parts = nn.Sequential(DropPath(0.5), nn.Linear(4, 4)).train()
+    table = PretrainedEmbedding(Vocabulary(("dog", "cat")), 2, 4, 0, 8, forget=0.5)
+    table.trained_rows[2:] = torch.tensor([1, 2])
+    parts = nn.Sequential(DropPath(0.5), nn.Linear(4, 4), table).train()
+    parts[0].inside = nn.Linear(4, 4)
+    ones, words = torch.ones(64, 4), torch.randint(4, 6, (4, 50))
+    assert not torch.equal(parts[0](ones), ones) and not torch.equal(table(words), table(words))
     training._still(parts)
-    ones = torch.ones(64, 4)
-    assert torch.equal(parts[0](ones), ones)
-    assert parts[1].training
+    assert torch.equal(parts[0](ones), ones) and torch.equal(table(words), table(words))
+    assert parts[1].training and parts[0].inside.training, "all else trains"

@@ -119,6 +119,16 @@ def test_a_last_chunk_is_replayed_like_those_before_unless_it_is_much_shorter(
         assert torch.allclose(ours.state.local_cells, theirs.state.local_cells, atol=1e-5)
 
 
+def test_a_last_chunk_stays_as_it_is_where_nothing_was_captured(
+    video: npt.NDArray[np.uint8], replayed: Callable[[Segmenter], Stand]
+) -> None:
+    segmenter = Segmenter(model_of(), "cpu")
+    stand, seen = replayed(segmenter), list[int]()
+    segmenter.model.visual.register_forward_hook(lambda _, given, __: seen.append(given[0].shape[1]))
+    assert len(list(segmenter.segment(video, SENTENCES, chunk_frames=13))) == 19
+    assert stand.made == 0 and seen[-2:] == [13, 6]
+
+
 def test_results_one_chunk_late_are_the_same(video: npt.NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch) -> None:
     segmenter = Segmenter(model_of(), "cpu")
     plain = list(segmenter.segment(video, SENTENCES, chunk_frames=4))

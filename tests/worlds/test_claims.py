@@ -60,6 +60,13 @@ def test_of_two_the_left_one_is_on_the_left_wherever_both_are() -> None:
     assert sides("dog", 0.65, 0.7) == {"left": [0, 0, -1], "right": [0, 0, -1]}  # one above the other, or nearly
     # A thing that is alone has nothing but the picture to be on a side of.
     assert sides("cat", 0.65, 0.9) == {"left": [-1, -1, 1], "right": [-1, -1, -1]}
+    # Nor has one beside something that may be a dog or not.
+    doubtful = replace(
+        make_scene_objects(("dog", "hot dog"), [(0.65, 0.5), (0.9, 0.5)]),
+        sides_are_relative=True,
+        doubtful=(frozenset(), frozenset({"dog"})),
+    )
+    assert verdict(doubtful, "dog", Claim("position", "left")) == [0, -1]
     # Of three, only what is on that side of the picture and farther out than both others.
     assert sides("dog", 0.6, 0.75, 0.9) == {"left": [0, -1, -1, -1], "right": [0, 0, 1, -1]}
     assert sides("dog", 0.1, 0.25, 0.9) == {"left": [1, 0, -1, -1], "right": [-1, -1, 1, -1]}

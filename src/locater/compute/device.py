@@ -20,7 +20,7 @@ def find_device(name: str | None) -> torch.device:
 
 
 def ahead_of_queue(device: torch.device) -> AbstractContextManager[object]:
-    """A context whose work a GPU does before what it was given earlier, of which it may need nothing unfinished."""
+    """A context whose work a GPU does ahead of what is queued; it must not read what is still being computed."""
     return torch.cuda.stream(_urgent(device)) if device.type == "cuda" else nullcontext()
 
 

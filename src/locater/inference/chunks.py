@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from locater.model.locater import Locater
 from locater.records import Frame, Tokens, VideoState, VisualFeatures, Words
 from locater.video.transforms import frame_times, frames_to_tensor
 
-LONGEST = 3  # times a last chunk's frames: op by op a GPU takes three to five times as long for each (dev/LOG.md)
+MOST_FILLED = 3  # times a last chunk's frames: op by op a GPU takes three to five times as long for each (dev/LOG.md)
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,10 @@ class ChunkMasks:
     word_attention: Tensor  # (E, T, W)
     states: list[VideoState]  # after each frame
     parts: Sequence[Sequence[RedrawnPart | None]] = ()  # a frame's masks as fine as they were redrawn, where they were
+
+
+# What `Chunks._computed` takes: what decides how, and the tensors.
+_Call = tuple[Any, ...]
 
 
 class Chunks:
@@ -74,7 +79,7 @@ class Chunks:
     ) -> VideoState:
         """The state with some frames of (1, T, 3, S, S') in its global memory."""
         plan = Plan(samples, is_segmented=False)
-        (cells,) = self._run(plan, frames, times, words, state, is_full)
+        (cells,) = self._run(self._call(plan, frames, times, words, state), is_full)
         return replace(state, global_cells=cells)
 
     def segment(
@@ -82,8 +87,12 @@ class Chunks:
     ) -> ChunkMasks:
         """The masks of frames (1, T, 3, S, S'); `is_full`: more chunks of this shape are to be expected."""
         count, length = frames.shape[1], self._length(plan, frames, is_full)
-        frames, times = _continued(frames, length), _continued(times, length)
-        logits, attention, *after = self._run(plan, frames, times, words, state, is_full)
+        call = self._call(plan, frames, times, words, state)
+        if self._replays is not None and length > count:
+            longer = self._call(plan, _continued(frames, length), _continued(times, length), words, state)
+            if self._replays.has(*longer):
+                call = longer
+        logits, attention, *after = self._run(call, is_full)
         spans = plan.spans(count)
         global_cells, after = after[: len(spans)], after[len(spans) :]
         local_cells, evidence = iter(after[: logits.shape[1]]), iter(after[logits.shape[1] :])
@@ -101,7 +110,7 @@ class Chunks:
         return ChunkMasks(logits[:, :count], attention[:, :count], states)
 
     def _length(self, plan: Plan, frames: Tensor, is_full: bool) -> int:
-        """How many frames are computed for a chunk: for the last one, as many as for those before, which are replayed.
+        """How many frames may be computed for a chunk: for the last one, as many as for those before.
 
         No frame sees a later one, so what is added at the end changes none.
         """
@@ -113,7 +122,7 @@ class Chunks:
             return count
         length = self._last_full[1] if self._last_full else 0
         is_alike = self._last_full == (frames.shape[0], length, *frames.shape[2:])
-        return length if is_alike and count < length <= LONGEST * count else count
+        return length if is_alike and count < length <= MOST_FILLED * count else count
 
     def in_own_pixels(self, found: ChunkMasks, some: Sequence[Frame]) -> ChunkMasks:
         """A chunk's masks along the edges of its frames, where these are not refined as the network sees them."""
@@ -134,11 +143,9 @@ class Chunks:
             return seen
         return VisualFeatures.joined([self.model.visual(frame) for frame in torch.split(frames, 1, dim=1)])
 
-    def _run(
-        self, plan: Plan, frames: Tensor, times: Tensor, words: Words, state: VideoState, is_full: bool
-    ) -> tuple[Tensor, ...]:
-        how = plan, words.may_be_padded
-        tensors = (
+    def _call(self, plan: Plan, frames: Tensor, times: Tensor, words: Words, state: VideoState) -> _Call:
+        return (
+            (plan, words.may_be_padded),
             frames.to(self.dtype),
             times,
             words.features,
@@ -148,9 +155,11 @@ class Chunks:
             *(() if words.meanings is None else (words.meanings,)),
             *self._evidence(state),
         )
-        if self._replays is None or not (is_full or self._replays.has(how, *tensors)):
-            return self._computed(how, *tensors)
-        return self._replays(how, *tensors)
+
+    def _run(self, call: _Call, is_full: bool) -> tuple[Tensor, ...]:
+        if self._replays is None or not (is_full or self._replays.has(*call)):
+            return self._computed(*call)
+        return self._replays(*call)
 
     def _evidence(self, state: VideoState) -> tuple[Tensor, ...]:
         """The state's evidence where the network asks for any; a state of one that does not begins with none."""

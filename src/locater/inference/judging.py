@@ -85,8 +85,9 @@ class Judge:
         """
         said: Said | None = None
         for result in results:
-            if said is None:
-                said = Said.of(self.model, self.second_look, result.state.expressions)
+            if said is None:  # words are looked up where the weights are
+                with ahead_of_queue(self.model.memory.local_start.device):
+                    said = Said.of(self.model, self.second_look, result.state.expressions)
             looks = self._looked(result, said, torch.zeros(len(said.familiarity), 3) if looks is None else looks)
             yield self._scored(result, said, looks, unjudged)
 

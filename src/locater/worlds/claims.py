@@ -81,7 +81,7 @@ def judge(description: Description, objects: SceneObjects) -> Verdict:
     """The verdict of a whole description, (N,)."""
     looks = judge_looks(description.looks, objects)
     claim = description.claim
-    result = looks if claim is None else np.minimum(looks, _judge_claim(claim, objects, rivals=looks >= 0))
+    result = looks if claim is None else np.minimum(looks, _judge_claim(claim, objects, looks))
     if objects.is_vague:
         result = np.where(np.array(objects.is_vague) & (looks >= 0), np.int8(0), result)
     return result
@@ -158,10 +158,11 @@ def judge_event(name: str, when: str, objects: SceneObjects) -> Verdict:
     return result
 
 
-def _judge_claim(claim: Claim, objects: SceneObjects, rivals: Bools) -> Verdict:
+def _judge_claim(claim: Claim, objects: SceneObjects, looks: Verdict) -> Verdict:
+    rivals = looks >= 0
     match claim.topic:
         case "position":
-            return _judge_position(claim.name, objects, rivals)
+            return _judge_position(claim.name, objects, rivals, is_sure=bool((looks != 0).all()))
         case "relation":
             return _judge_relation(claim, objects)
         case "motion":
@@ -197,7 +198,8 @@ def _superlative(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], ma
     return _verdict(np.all(above | ~others, axis=1) & ~is_alone, np.any(above.T & others, axis=1))
 
 
-def _judge_position(name: str, objects: SceneObjects, rivals: Bools) -> Verdict:
+def _judge_position(name: str, objects: SceneObjects, rivals: Bools, is_sure: bool) -> Verdict:
+    """`is_sure`: of no object it is doubtful whether it is a rival."""
     low, high = objects.centres.min(axis=1), objects.centres.max(axis=1)  # (N, 2)
     if name in SUPERLATIVE_PLACES:
         return _farthest(low, high, *SUPERLATIVE_PLACES[name], margin=0.1, rivals=rivals)
@@ -215,7 +217,7 @@ def _judge_position(name: str, objects: SceneObjects, rivals: Bools) -> Verdict:
     if objects.sides_are_relative and name in SIDES:
         beside = _farthest(low, high, *SIDES[name], margin=0.12, rivals=rivals)
         others = rivals.sum() - rivals
-        return np.where(others == 0, result, np.where((others == 1) | (result == beside), beside, np.int8(0)))
+        return np.where(others == 0, result, np.where(((others == 1) & is_sure) | (result == beside), beside, 0))
     return result
 
 

@@ -126,12 +126,12 @@ def _bound(stages: Stages, times: Mapping[str, Timing], frames: int) -> list[str
     threads = drawing_threads()
     lanes["drawing"] /= threads
     slowest = max(lanes, key=lambda lane: lanes[lane])
-    told = ", ".join(f"{lane} {took:.3g}" for lane, took in lanes.items())
+    names = {"drawing": f"drawing on {threads} thread{'s' * (threads > 1)}"}
+    told = ", ".join(f"{names.get(lane, lane)} {took:.3g}" for lane, took in lanes.items())
     model = 1e3 * sum(stages.seconds.get(stage, 0.0) for stage in MODEL_STAGES) / frames
     ratio = times[OVERLAPPING].median / times[MASKS].median
     return [
-        f"The slowest of what overlaps is {slowest}; ms per frame: {told} (on {threads} threads). The model takes "
-        f"{model:.3g} ms.",
+        f"The slowest of what overlaps is {slowest}; ms per frame: {told}. The model takes {model:.3g} ms.",
         f"{OVERLAPPING.capitalize()}, the whole takes {ratio:.2f} times the masks alone. The first pass over a file "
         "is done before anything is drawn.",
     ]
@@ -146,7 +146,7 @@ def _asked(request: BenchRequest, folder: Path) -> Asked:
             frames = 12 if request.is_quick else RESIZED_FRAMES
             video = resized_video(folder / "resized.mp4", open_source(clip.path), frames, request.size)
         return Asked(Segmenter.from_pretrained(request.checkpoint, request.device), video, clip.expressions[:1])
-    frames, size = (12, (96, 64)) if request.is_quick else (FRAMES, request.size or (WIDTH, HEIGHT))
+    frames, size = (12, request.size or (96, 64)) if request.is_quick else (FRAMES, request.size or (WIDTH, HEIGHT))
     video = render_video(folder / "clip.mp4", frames, size, request.device)
     return Asked(Segmenter(preset_model(request), request.device, request.precision), video, sentences_of(1))
 

@@ -134,7 +134,7 @@ def _still(model: nn.Module) -> None:
     """Lets what leaves things out at random leave nothing out, so that losses can be compared; all else trains."""
     for part in model.modules():
         if isinstance(part, RANDOM_PARTS):
-            part.train(False)
+            part.training = False
 
 
 def _row(name: str, way: Way, request: BenchRequest, shortest: float, clips: int) -> Row:

@@ -67,6 +67,6 @@ def _opened_pack(folder: Path) -> Pack:
     return _read_pack(folder, index.stat().st_mtime_ns if index.is_file() else 0)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)  # a mixture's packs are asked for by every stage
 def _read_pack(folder: Path, written_at: int) -> Pack:  # noqa: ARG001 (a pack that was made again is read again)
     return Pack(folder)

@@ -18,22 +18,17 @@ from locater.worlds.extra_questions import questions_to
 
 def composed_batches(sampler: SceneSampler) -> WorldBatches[Scene, SceneBatch]:
     """The batches of a sampler's scenes; a picture is decoded when it is first drawn, and stays on the device."""
-    return WorldBatches("composed", sampler.lexicon, sampler.scene, partial(_packed, sampler), _Drawing(sampler.pack))
+    drawn = partial(_drawn, sampler.pack)
+    return WorldBatches("composed", sampler.lexicon, sampler.scene, partial(_packed, sampler), drawn)
 
 
-class _Drawing:
-    """`render` with the pack's pictures on each device that was drawn on."""
-
-    def __init__(self, pack: Pack) -> None:
-        self._pack = pack
-
-    def __call__(self, scenes: SceneBatch, indices: Tensor, size: int, device: torch.device) -> tuple[Tensor, Tensor]:
-        return render(scenes, _textures(self._pack, device), indices, size)
+def _drawn(pack: Pack, scenes: SceneBatch, indices: Tensor, size: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    return render(scenes, _textures(pack, device), indices, size)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)  # a mixture draws from each of its packs in every batch
 def _textures(pack: Pack, device: torch.device) -> Textures:
-    """A pack's pictures: the stages of a recipe draw from one pack, and decoding all of it takes minutes."""
+    """A pack's pictures, until the process ends: a recipe's stages draw from one pack, and decoding takes minutes."""
     return Textures(pack, device)
 
 

@@ -24,7 +24,7 @@ _GRAIN = torch.rand(_GRAIN_SIDE, _GRAIN_SIDE, generator=torch.Generator().manual
 _SHADOW_LEVELS = 2  # how much coarser a shadow is than what throws it
 _WALL_FREQUENCY = 60.0
 _ON_CPU = ("photographs", "pictures", "dyes")
-_A_CUTOUT = ("pictures", "poses", "is_mirrored", "walls", "compositing")  # (B, N, ...)
+_BY_CUTOUT = ("pictures", "poses", "is_mirrored", "walls", "compositing")  # (B, N, ...)
 _PIXELS_AT_ONCE = {"cpu": 1 << 19, "cuda": 1 << 25}  # cut-outs x pixels: bounds the memory of a pass
 
 
@@ -97,10 +97,10 @@ class SceneBatch:
         return (self.poses[..., 2].amax(dim=2) > 0).sum(dim=1).clamp(min=1)
 
     def part(self, rows: Tensor, device: torch.device) -> "SceneBatch":
-        """Some of the scenes, padded to their own most cut-outs, on the device but for what says which are needed."""
+        """Some of the scenes, padded to their own most cut-outs, on the device but for numbers that the CPU reads."""
         most = int(self.counts()[rows].max())
         changed = {"dyes": self.dyes[rows, : MOST_THINGS + most]}
-        changed |= {name: getattr(self, name)[rows, :most] for name in _A_CUTOUT}
+        changed |= {name: getattr(self, name)[rows, :most] for name in _BY_CUTOUT}
         changed |= {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name not in changed}
         return SceneBatch(
             **{

@@ -10,7 +10,7 @@ from locater.worlds.composed.pack.roles import owners
 from locater.worlds.composed.scene.classes import ByClass
 
 PAIR_SHARE = 0.35  # of the things that are asked about are ridden, held or carried by somebody
-RIVAL_SHARE = 0.7  # of those that rivals may decide about are one of several of their noun
+RIVAL_SHARE = 0.7  # where rivals can decide: of so many there are several of one noun
 MOST_OF_A_NOUN = 4
 
 

@@ -1,7 +1,7 @@
 """Questions that mean several things as one: somebody with what is ridden or carried, and all there are of a noun.
 
-"The man on a horse" means both of them, as the masks of DAVIS do; "the man" and "the horse" mean one each. What is said
-to be ridden, where it is not there, means nothing: the man is not enough.
+"The man on a horse" means both of them, as the masks of DAVIS do; "the man" and "the horse" mean one each. Where
+what is said to be ridden is not there, nothing is meant: the man alone is not enough.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Meant = tuple[str, tuple[int, ...]]  # a sentence, and the actors that it means;
 
 _PAIR_SHARE = 0.8  # of the scenes with such a pair are asked about it
 _NOT_THERE_SHARE = 0.3  # of these questions name something else that is ridden or carried
-_LONELY_SHARE = 0.025  # of the scenes with people and no pair are asked for one
+_LONELY_SHARE = 0.025  # of the scenes with people that are not asked about a pair: something that is nowhere
 _ALL_SHARE = 0.08  # of the scenes with several of a noun are asked for all of them
 _MOST_OF_A_NOUN = 4
 _SEEN = 0.5  # of each of them, on average
@@ -55,7 +55,16 @@ def _pair(scene: Scene, rng: Random) -> tuple[tuple[int, ...], int] | None:
 
 
 def _has_people(objects: SceneObjects) -> bool:
-    return any("person" in (noun, *broader) for noun, broader in zip(objects.nouns, objects.broader, strict=True))
+    return any(map(_is_person, objects.nouns, objects.broader))
+
+
+def _are_all_people(objects: SceneObjects, people: Sequence[int]) -> bool:
+    """Whether there is nobody else, who could be meant as well."""
+    return sum(map(_is_person, objects.nouns, objects.broader)) == len(people)
+
+
+def _is_person(noun: str, broader: Sequence[str]) -> bool:
+    return "person" in (noun, *broader)
 
 
 def _is_the_only_one(noun: str, actor: int, people: Sequence[int], scene: Scene) -> bool:
@@ -89,7 +98,7 @@ def _said(scene: Scene, rng: Random, lexicon: Lexicon, people: Sequence[int], no
         who = f"the two {rng.choice(('people', 'people', 'men', 'riders'))}"
     else:
         who = f"the {_somebody(scene, rng, lexicon, people[0], noun if thing is not None else '')}"
-    if rng.random() < 0.1:
+    if rng.random() < 0.1 and (thing is None or _are_all_people(scene.objects, people)):
         return f"{who} and the {what}"
     return " ".join(part for part in (who, way, a_thing, rng.choice(ADVERBS) if noun in RIDDEN else "") if part)
 
