@@ -12,6 +12,7 @@ import pytest
 
 from locater.bench.catalog import ALL, BENCHMARKS
 from locater.cli import app as cli
+from locater.datasets.catalog import CATALOG
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -164,6 +165,12 @@ def test_documents_tell_what_is_and_the_log_how_it_came_about(path: Path) -> Non
 @pytest.mark.parametrize("name", SHORT)
 def test_results_are_read_in_one_sitting(name: str) -> None:
     assert len(read(ROOT / "docs" / name).splitlines()) <= MOST_LINES
+
+
+def test_documents_score_data_that_the_catalog_has() -> None:
+    lines = [line for path in GUIDES for line in code_lines(read(path))]
+    found = {name for line in lines for name in re.findall(r"locater score \S+ ([\w+-]+):", line)}
+    assert len(found) > 4 and found <= CATALOG.keys()
 
 
 def test_every_figure_stands_by_its_command() -> None:
