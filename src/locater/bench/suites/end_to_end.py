@@ -83,8 +83,9 @@ def run(request: BenchRequest) -> Report:
         ]
         written = open_source(folder / "overlay.mp4").info
         stages = Stages(request.device)
+        source = TimedSource(open_source(asked.video), stages, "decode")  # before timers start, as in all the ways
         with stages.around(*_places(asked.segmenter)):
-            timed = one_by_one(asked, TimedSource(open_source(asked.video), stages, "decode"), folder)
+            timed = one_by_one(asked, source, folder)
     times = {way: Timing(tuple(each[way].seconds for each in rounds[1:])) for way in ways}
     rows: list[Row] = [
         {"stage": way, **timing.milliseconds(frames), "frames/s": frames / timing.median}
