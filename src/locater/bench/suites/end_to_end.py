@@ -82,10 +82,7 @@ def run(request: BenchRequest) -> Report:
             for _ in range(1 + min(request.repeats, 3))
         ]
         written = open_source(folder / "overlay.mp4").info
-        stages = Stages(request.device)
-        source = TimedSource(open_source(asked.video), stages, "decode")  # before timers start, as in all the ways
-        with stages.around(*_places(asked.segmenter)):
-            timed = one_by_one(asked, source, folder)
+        stages, timed = _by_stage(asked, request.device, folder)
     times = {way: Timing(tuple(each[way].seconds for each in rounds[1:])) for way in ways}
     rows: list[Row] = [
         {"stage": way, **timing.milliseconds(frames), "frames/s": frames / timing.median}
@@ -119,6 +116,14 @@ def run(request: BenchRequest) -> Report:
         ],
         notes=[*_bound(stages, times, frames), *([] if request.checkpoint else [_ROUGH])],
     )
+
+
+def _by_stage(asked: Asked, device: torch.device, folder: Path) -> tuple[Stages, Ran]:
+    """One more run, one after the other, with a timer on each stage."""
+    stages = Stages(device)
+    source = TimedSource(open_source(asked.video), stages, "decode")  # opened before the timers start, as elsewhere
+    with stages.around(*_places(asked.segmenter)):
+        return stages, one_by_one(asked, source, folder)
 
 
 def _bound(stages: Stages, times: Mapping[str, Timing], frames: int) -> list[str]:
