@@ -206,4 +206,4 @@ class Chunks:
 def _continued(given: Tensor, length: int) -> Tensor:
     """`given` (1, T, ...) with its last frame again until there are so many."""
     added = length - given.shape[1]
-    return torch.cat([given, given[:, -1:].expand(-1, added, *given.shape[2:])], dim=1) if added else given
+    return torch.cat([given, given[:, -1:].expand(-1, added, *given.shape[2:])], dim=1)

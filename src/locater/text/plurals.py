@@ -7,21 +7,10 @@ _IRREGULAR = {
 }
 _PLURALS = frozenset(_IRREGULAR.values())
 _UNCHANGED = frozenset(
-    [
-        "sheep",
-        "fish",
-        "deer",
-        "salmon",
-        "trout",
-        "moose",
-        "bison",
-        "aircraft",
-        "squid",
-        "shrimp",
-        "grouse",
-        "maltese",
-        "pekinese",
-    ]
+    (
+        *("sheep", "fish", "deer", "salmon", "trout", "moose", "bison", "aircraft", "squid", "shrimp"),
+        *("grouse", "maltese", "pekinese"),
+    )
 )
 _NO_MEN = frozenset(("human", "birman", "doberman", "caiman", "ottoman", "talisman"))
 _ENDINGS = (

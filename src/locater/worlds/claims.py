@@ -23,7 +23,7 @@ SUPERLATIVE_PLACES = {"leftmost": (0, -1.0), "rightmost": (0, 1.0), "highest": (
 RELATIONS = {"left_of": (0, -1.0), "right_of": (0, 1.0), "above": (1, -1.0), "below": (1, 1.0)}
 
 CORNERS = ("top_left", "top_right", "bottom_left", "bottom_right")
-POSITIONS = ("left", "right", "top", "bottom", "middle", *CORNERS, *SUPERLATIVE_PLACES)
+POSITIONS = (*SIDES, "middle", *CORNERS, *SUPERLATIVE_PLACES)
 MOTIONS = (*(f"moves_{way}" for way in DIRECTIONS), "fast", "slow", "still", "spinning", "growing", "shrinking")
 EARLY_EVENTS = ("jump", "flash", "spin", "swell", "shake")  # each ends where and as it began
 LATE_EVENTS = (*EARLY_EVENTS, "fall", "grow", "shrink", "dart_left", "dart_right")

@@ -33,8 +33,8 @@ MOST_DRAWS = 600
 # How many of a kind's scenes ask about a thing of the photograph, which has its own light, edges and surroundings. It
 # stays where it is, so hardly ever about motion ...
 THING_SHARES = {"appearance": 0.65, "size": 0.5, "position": 0.5, "relation": 0.5, "motion": 0.15}
-DECIDED_AMONG_RIVALS = ("position", "size")  # mostly about one of several of a noun: else the noun alone would do
 THING_DRAWS = 60  # ... unless so many draws give no sentence on a photograph's own things
+DECIDED_AMONG_RIVALS = ("position", "size")  # mostly about one of several of a noun: else the noun alone would do
 # What a sentence on what is not there is made from: mostly a noun alone, as people ask.
 ABSENT_KINDS = (KINDS[:-1], [4 if kind == "appearance" else 1 for kind in KINDS[:-1]])
 COLOUR_SHARE = 0.3  # of sentences on what is not there may differ in a colour alone
@@ -140,12 +140,12 @@ class SceneSampler:
     def _play(self, rng: Random, split: str, kind: str, frame_count: int, is_about_thing: bool) -> _Play | None:
         pool = self._pool(split)
         photographs = pool.photographs
-        has_rivals = kind in DECIDED_AMONG_RIVALS
+        has_rivals = is_about_thing and kind in DECIDED_AMONG_RIVALS
         chosen = photographs.one_with_a_thing(rng, has_rivals) if is_about_thing else (photographs.any_one(rng), "")
         if chosen is None:
             return None
         number, noun = chosen
-        view = draw_view(rng, number, self.pack.photographs[number], is_wide=is_about_thing and has_rivals)
+        view = draw_view(rng, number, self.pack.photographs[number], is_wide=has_rivals)
         things = [in_dye(thing, maybe_dye(rng)) for thing in thing_actors(view)]
         fitting = [place for place, shown in enumerate(view.things) if shown.noun == noun]
         if is_about_thing and not fitting:
