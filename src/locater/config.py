@@ -266,9 +266,7 @@ class TrainingConfig(Settings):
     epochs: float = Field(30, gt=0, le=10**6)
     batch_size: int = Field(32, ge=1, le=10**6)  # clips per step, over all processes
     accumulate: int = Field(1, ge=1, le=10**6)  # micro-batches per step
-    sentences: int = Field(
-        1, ge=1, le=1024
-    )  # of a world: questions to each clip, the visual encoder runs once for them all
+    sentences: int = Field(1, ge=1, le=1024)  # of a world: questions to each clip, which share the visual encoder
     image_size: int | None = Field(None, ge=1, le=8192)  # S in training, where that is another than in use
     clip_frames: int = Field(8, ge=1, le=10**4)
     clip_strides: tuple[Annotated[int, Field(ge=0, le=10**6)], ...] = Field(
@@ -299,6 +297,7 @@ class TrainingConfig(Settings):
     flip: float = Field(0.5, ge=0, le=1)  # chance of mirroring a clip and the left and right of its sentence
     curriculum: dict[str, _Weight] = {}  # a sentence kind enters at this fraction of training; 0 where not named
     kin_share: float = Field(0.0, ge=0, le=1)  # of sentences on what is not there, those that name near kin
+    rehearsed: int = Field(0, ge=0, le=16)  # more sentences to each clip, of words not taught, which the start answers
     kind_weights: dict[str, _Weight] = {}  # how often a kind is drawn; 1 where not named
     precision: Literal["no", "bf16", "fp16"] = "no"
     gradient_checkpointing: bool = False

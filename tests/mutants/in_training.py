@@ -270,10 +270,10 @@ TRAINING = (
     ),
     Mutant(
         name="rehearsal-of-what-is-taught",
-        file="training/finetune/rehearsal.py",
+        file="training/data/rehearsal.py",
         old="if word not in taught and may_be_noun(word)",
         new="if may_be_noun(word)",
-        tests=("training/test_rehearsal.py::test_each_clip_is_asked_for_other_things_and_the_start_answers",),
+        tests=("training/data/test_rehearsal.py::test_each_clip_is_asked_for_other_things_and_the_start_answers",),
         why="A folder that gives a known word another sense would be contradicted.",
     ),
     Mutant(
@@ -281,7 +281,7 @@ TRAINING = (
         file="model/second_look.py",
         old="(nouns @ self.taught.T > WELL_KNOWN).any(-1, keepdim=True)",
         new="(nouns @ self.taught.T > 2).any(-1, keepdim=True)",
-        tests=("training/test_rehearsal.py::test_a_second_look_is_silent_on_new_names_and_on_those_it_would_doubt",),
+        tests=("training/test_taught_names.py::test_a_second_look_is_silent_on_new_names_and_on_those_it_would_doubt",),
         why="It would doubt what was just learned.",
     ),
     Mutant(

@@ -11,13 +11,21 @@ from locater.config import LSTMConfig, ModelConfig, TrainingConfig, preset
 from locater.errors import LocaterError
 from locater.io.results_folder import MARKER, claim_folder
 from locater.model.build import build
-from locater.model.checkpoint import find_checkpoint, load_to_go_on, load_what_fits, trained_words, with_table_of
+from locater.model.checkpoint import (
+    find_checkpoint,
+    from_pretrained,
+    load_to_go_on,
+    load_what_fits,
+    trained_words,
+    with_table_of,
+)
 from locater.model.locater import Locater
 from locater.presets.changes import parse_changes
 from locater.text.words import Vocabulary
 from locater.training.asked import check_asked
 from locater.training.average import write_average
 from locater.training.data.batches import TrainingData
+from locater.training.data.rehearsal import rehearsing_table
 from locater.training.data.sources import open_data
 from locater.training.recipe import AverageConfig, Run, parse_recipe
 from locater.training.trainer import Progress, Trainer
@@ -69,7 +77,7 @@ def train_preset(
             load_what_fits(model, begin, start_parts)
         else:
             model = _gone_on_with(begin, config, own_seed)
-        source = _opened(stage, config, data)
+        source = _rehearsing(_opened(stage, config, data), stage, given)
         trainer = Trainer(model, source, stage, place, seed=own_seed, workers=workers, trackers=trackers)
         _claim(folder)
         scores = trainer.run(listen)
@@ -122,6 +130,15 @@ def with_vocabulary(config: ModelConfig, words: Sequence[str]) -> ModelConfig:
         return config
     text = config.text.model_copy(update={"vocabulary": Vocabulary.of_text(words).words})
     return config.model_copy(update={"text": text})
+
+
+def _rehearsing(source: TrainingData, stage: TrainingConfig, given: Path | None) -> TrainingData:
+    """The stage's data with the sentences that the run's start answers, where the stage asks for any."""
+    if not stage.rehearsed:
+        return source
+    if given is None:
+        raise LocaterError("training.rehearsed needs a checkpoint that answers; name the one to begin with by --start.")
+    return rehearsing_table(source, from_pretrained(given), stage, PartialState(cpu=is_joined_on_cpu()).device)
 
 
 def _claim(folder: Path) -> None:

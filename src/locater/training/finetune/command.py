@@ -34,8 +34,8 @@ from locater.training.asked import check_asked
 from locater.training.command import size_in_training
 from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.held_out import HeldOut, held_out
+from locater.training.data.rehearsal import rehearsing_trained
 from locater.training.finetune.blending import Blend, blend
-from locater.training.finetune.rehearsal import rehearsing
 from locater.training.finetune.settings import settings_for
 from locater.training.finetune.taught_names import look_after_tuning
 from locater.training.metrics_log import mean_score, read_events
@@ -43,6 +43,7 @@ from locater.training.trainer import BEST, Progress, Trainer
 from locater.training.validation import validate
 
 RUN, TRAINING = "run.json", "training"
+REHEARSED = 1  # other things that each clip is asked for; three, mostly absent, made what is rarely said find nothing
 MOST_FRAMES = {"cpu": 400, "cuda": 8000}  # of validation videos that are segmented for the report, by each network
 
 
@@ -91,7 +92,7 @@ def finetune(
     settings = settings_for(start.config, _parts(start), device.type, sentences, changes)
     data = DatasetData(parted.training, parted.validation, size_in_training(start.config, settings), settings)
     place = request.out / TRAINING
-    rehearsed = rehearsing(data, copy.deepcopy(start), device)
+    rehearsed = rehearsing_trained(data, copy.deepcopy(start), REHEARSED, device)
     trainer = Trainer(copy.deepcopy(start), rehearsed, settings, place, seed=request.seed, workers=request.workers)
     claim_folder(request.out / RUN, _identity(request, changes), "another fine-tuning")
     trainer.run(listen)

@@ -1,0 +1,236 @@
+"""What the start knows, rehearsed while it learns other data: its own answers to words that the data does not teach.
+
+A folder names what its videos show, so that tuning on it alone teaches that whatever is named is there; a pack of
+pictures names what is not there as well, and teaches that a word which it never shows is never there. Beside each
+clip's own sentences the network is asked for other things in the same frames, and is to answer as the start does,
+mostly with nothing (Li and Hoiem, *Learning without Forgetting*, 2016).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import lru_cache
+from random import Random
+from typing import Any, NamedTuple
+
+import torch
+
+from locater.compute.upsample import upsample
+from locater.config import LSTMConfig, TrainingConfig
+from locater.errors import LocaterError
+from locater.model.locater import Locater
+from locater.model.text import LSTMEncoder
+from locater.model.word_embedding import PretrainedEmbedding
+from locater.records import Batch
+from locater.text.head_noun import head_noun
+from locater.text.unknown_nouns import may_be_noun
+from locater.text.words import Vocabulary, split_words
+from locater.training.data.batches import TrainingData
+
+KIN_OF_ALL = 64  # known words nearest in meaning to those of a folder
+KIN_OF_ONE = 24  # ... to the name of one thing in a clip
+# What is said of things beside their names: sentences that only name would let the rest be forgotten.
+DOING = ("walking", "running", "jumping", "standing", "sitting", "lying", "moving", "turning", "playing", "riding")
+WHERE = ("on the", "in the", "near the", "behind the", "over the", "with a", "holding a")
+LOOKS = ("red", "blue", "white", "black", "green", "small", "large", "young", "left", "right")
+
+Kin = Callable[[Random, Sequence[str]], Sequence[str]]  # of the sentences that a clip is asked: words near in meaning
+
+
+class Rehearsed(NamedTuple):
+    """The plan of some clips, and their numbers."""
+
+    clips: Any
+    numbers: tuple[int, ...]
+
+
+class RehearsingData:
+    """Clips with their own sentences, and beside these `asked` more that the start answers; half of them name kin."""
+
+    def __init__(
+        self,
+        data: TrainingData,
+        start: Locater,
+        known: Sequence[str],
+        kin: Kin,
+        asked: int,
+        *,
+        is_fine: bool = False,
+        is_half: bool = False,
+    ) -> None:
+        self.data = data
+        self.start = start.requires_grad_(False).eval()
+        self.known, self.kin = tuple(known), kin
+        self.asked = asked
+        self._is_fine, self._is_half = is_fine, is_half  # the start's answers: with edges, in bfloat16
+        self._doing, self._where, self._looks = (_readable(phrases, start) for phrases in (DOING, WHERE, LOOKS))
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """The data's."""
+        return self.data.kinds
+
+    @property
+    def clip_count(self) -> int | None:
+        """The data's."""
+        return self.data.clip_count
+
+    def words(self) -> Sequence[str]:
+        """The data's; the start knows the others."""
+        return self.data.words()
+
+    def seen(self, clips: int) -> Mapping[str, int]:
+        """The data's."""
+        return self.data.seen(clips)
+
+    def plan(self, numbers: Sequence[int], progress: float) -> Rehearsed:
+        """The clips, and their numbers, which decide what else they are asked for."""
+        return Rehearsed(self.data.plan(numbers, progress), tuple(numbers))
+
+    def draw(self, plan: Any, device: torch.device) -> Batch:
+        """The batch on the device, with the start's answers; of validation, what the data says alone."""
+        if not isinstance(plan, Rehearsed):
+            return self.data.draw(plan, device)
+        clips = self.data.draw(plan.clips, device)
+        own = len(clips.expressions) // len(plan.numbers)
+        others = tuple(
+            text
+            for place, number in enumerate(plan.numbers)
+            for text in self._drawn(number, clips.expressions[place * own : (place + 1) * own])
+        )
+        return _beside(clips, others, self._answers(clips, others))
+
+    def validation(self, kind: str, numbers: Sequence[int]) -> Any:
+        """The data's."""
+        return self.data.validation(kind, numbers)
+
+    def _drawn(self, number: int, said: Sequence[str]) -> list[str]:
+        rng = Random(f"rehearsal/{number}")
+        pools = [(rng.random() < 0.5 and self.kin(rng, said)) or self.known for _ in range(self.asked)]
+        return [self._said_of(rng.choice(pool), rng) for pool in pools]
+
+    def _said_of(self, noun: str, rng: Random) -> str:
+        """A sentence about a thing, as people ask for it: its name, how it looks, what it does, where it is."""
+        looks = f"{rng.choice(self._looks)} " if self._looks and rng.random() < 0.25 else ""
+        doing = f" {rng.choice(self._doing)}" if self._doing and rng.random() < 0.5 else ""
+        where = f" {rng.choice(self._where)} {rng.choice(self.known)}" if self._where and rng.random() < 0.5 else ""
+        return f"the {looks}{noun}{doing}{where}"
+
+    @torch.no_grad()
+    def _answers(self, clips: Batch, others: Sequence[str]) -> torch.Tensor:
+        """How likely the start holds each pixel to be in each of the other things (B * asked, T, H, W)."""
+        device = clips.frames.device
+        tokens = self.start.read(others)
+        with torch.autocast(device.type, torch.bfloat16) if self._is_half else nullcontext():
+            said = self.start(
+                clips.frames,
+                clips.times,
+                clips.global_frames,
+                clips.global_times,
+                tokens,
+                is_fine=self._is_fine,
+                is_refined=False,
+            )
+        height, width = clips.masks.shape[-2:]
+        return upsample(said.logits.float(), (height, width)).sigmoid()
+
+
+def rehearsing_table(
+    data: TrainingData, start: Locater, config: TrainingConfig, device: torch.device
+) -> TrainingData | RehearsingData:
+    """The data with `training.rehearsed` more sentences to each clip, on words of the start's table that it never says.
+
+    Half of them are near in meaning to a thing that the clip is asked for ("the windsurfer" where there is a surfer).
+    """
+    if not isinstance(start.text, LSTMEncoder) or not isinstance(start.text.embedding, PretrainedEmbedding):
+        raise LocaterError(
+            "training.rehearsed asks for words near in meaning to those that are taught, and the start has no table of "
+            "words; set training.rehearsed to 0."
+        )
+    embedding = start.text.embedding
+    taught = set(Vocabulary.of_text(data.words()).words)
+    known = [word for word in embedding.vocabulary.words if word not in taught and may_be_noun(word)]
+    if not known:
+        return data
+    directions = torch.stack([embedding.meaning(word) for word in known])
+
+    @lru_cache(maxsize=4096)
+    def near(name: str) -> Sequence[str]:
+        likeness = directions @ embedding.meaning(name).to(directions.device)
+        return [known[place] for place in likeness.topk(min(KIN_OF_ONE, len(known))).indices.tolist()]
+
+    def kin(rng: Random, said: Sequence[str]) -> Sequence[str]:
+        words = split_words(rng.choice(said))
+        return near(" ".join(words[place] for place in head_noun(words)))
+
+    is_half = config.precision == "bf16"
+    return RehearsingData(
+        data, _on(start, device), known, kin, config.rehearsed, is_fine=config.is_fine, is_half=is_half
+    )
+
+
+def rehearsing_trained(
+    data: TrainingData, start: Locater, asked: int, device: torch.device
+) -> TrainingData | RehearsingData:
+    """The data with rehearsal of the words that the start was trained on and the data does not use, if there are any.
+
+    Half of them are of the `KIN_OF_ALL` nearest in meaning to the data's.
+    """
+    if not isinstance(start.config.text, LSTMConfig):
+        return data  # its text encoder brings no list of words that were trained
+    taught = set(Vocabulary.of_text(data.words()).words)
+    known = [word for word in start.config.text.vocabulary if word not in taught and may_be_noun(word)]
+    if not known:
+        return data
+    kin = _kin_of_all(start, known, sorted(taught))
+    return RehearsingData(data, _on(start, device), known, lambda *_: kin, asked)
+
+
+def _on(start: Locater, device: torch.device) -> Locater:
+    moved = start.to(device)
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)  # batches are made in a stream of their own: the weights must be there
+    return moved
+
+
+def _readable(phrases: Sequence[str], start: Locater) -> list[str]:
+    """Those of the phrases whose words the start was trained on, all of them."""
+    words = set(start.config.text.vocabulary) if isinstance(start.config.text, LSTMConfig) else set()
+    return [phrase for phrase in phrases if words.issuperset(phrase.split())]
+
+
+def _kin_of_all(start: Locater, known: Sequence[str], taught: Sequence[str]) -> list[str]:
+    """The known words nearest in meaning to those that are taught; none where words have no meaning but a number."""
+    embedding = start.text.embedding if isinstance(start.text, LSTMEncoder) else None
+    nouns = [word for word in taught if may_be_noun(word)]
+    if not isinstance(embedding, PretrainedEmbedding) or not nouns:
+        return []
+    ours, theirs = (torch.stack([embedding.meaning(word) for word in words]) for words in (known, nouns))
+    likeness = (ours @ theirs.T).amax(-1)
+    return [known[place] for place in likeness.topk(min(KIN_OF_ALL, len(known))).indices.tolist()]
+
+
+def _beside(clips: Batch, others: Sequence[str], answers: torch.Tensor) -> Batch:
+    """The clips with the other sentences of each after its own; the start answers in every frame."""
+    count = len(clips.frames)
+    own, asked = len(clips.expressions) // count, len(others) // count
+
+    def rows(ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
+        of_each = (ours.view(count, own, *ours.shape[1:]), theirs.view(count, asked, *theirs.shape[1:]))
+        return torch.cat(of_each, dim=1).flatten(0, 1)
+
+    expressions = tuple(
+        text
+        for place in range(count)
+        for text in (
+            *clips.expressions[place * own : (place + 1) * own],
+            *others[place * asked : (place + 1) * asked],
+        )
+    )
+    is_answered = clips.is_annotated.new_ones(len(others), clips.is_annotated.shape[1])
+    return replace(
+        clips,
+        expressions=expressions,
+        masks=rows(clips.masks, answers.to(clips.masks.dtype)),
+        is_annotated=rows(clips.is_annotated, is_answered),
+    )

@@ -1,0 +1,172 @@
+"""Rehearsal: the start's own answers to words that the data does not teach, beside what the data asks."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+
+from locater.config import TrainingConfig, preset
+from locater.datasets.folder import FolderDataset
+from locater.errors import LocaterError
+from locater.model.build import build
+from locater.model.checkpoint import save_pretrained, with_words_of
+from locater.model.locater import Locater
+from locater.records import Batch
+from locater.text.words import Vocabulary
+from locater.training.command import train_preset
+from locater.training.data.batches import mirrored
+from locater.training.data.dataset_clips import DatasetData
+from locater.training.data.rehearsal import RehearsingData, rehearsing_table, rehearsing_trained
+from locater.training.data.world import WorldData
+from locater.training.finetune.settings import settings_for
+from locater.worlds.shapes import shapes_batches
+from tests.support.recognising import recognising
+from tests.training.test_finetune import own_folder
+
+CPU = torch.device("cpu")
+KNOWN = ["the", "red", "dog", "cat", "running", "left", "on"]
+STILLS = TrainingConfig(
+    clip_frames=1, global_frames=0, clip_strides=(0,), is_fine=False, sentences=2, rehearsed=3
+)  # three more sentences to each clip
+
+
+@pytest.fixture
+def start() -> Locater:
+    return build(preset("tiny", {"text": {"vocabulary": KNOWN}}), 0).eval()
+
+
+def data_of(root: Path, start: Locater, asked: int = 1) -> RehearsingData:
+    folder = FolderDataset(own_folder(root))
+    settings = settings_for(start.config, frozenset({"visual"}), "cpu", 2, {"steps": 1})
+    found = rehearsing_trained(DatasetData(folder, folder, 64, settings), start, asked, CPU)
+    assert isinstance(found, RehearsingData)
+    return found
+
+
+def drawn(data: RehearsingData, numbers: list[int], progress: float = 0.0) -> Batch:
+    return data.draw(data.plan(numbers, progress), CPU)
+
+
+def others_of(data: RehearsingData, numbers: list[int], own: int = 1) -> list[str]:
+    """What the clips are asked beside their own sentences."""
+    batch = drawn(data, numbers)
+    rows = len(batch.expressions) // len(numbers)
+    return [text for place, text in enumerate(batch.expressions) if place % rows >= own]
+
+
+def test_each_clip_is_asked_for_other_things_and_the_start_answers(tmp_path: Path, start: Locater) -> None:
+    data = data_of(tmp_path, start)
+    assert set(data.known) == {"dog", "cat", "left"}  # not what the folder says, nor what names nothing
+    batch = drawn(data, [0, 5])
+    plain = data.data.plan([0, 5], 0.0)
+    assert len(batch.expressions) == len(batch.masks) == len(batch.is_annotated) == 4
+    assert torch.equal(batch.masks[::2], plain.masks) and torch.equal(batch.is_annotated[::2], plain.is_annotated)
+    assert batch.expressions[::2] == plain.expressions
+    others = batch.expressions[1::2]
+    assert {word for text in others for word in text.split()} <= {"the", *KNOWN}
+    assert all(set(text.split()) & set(data.known) for text in others)
+    with torch.no_grad():
+        said = start(batch.frames[1:], batch.times[1:], batch.global_frames[1:], batch.global_times[1:],
+                     start.read(others[1:]), is_fine=False, is_refined=False).logits.sigmoid()  # fmt: skip
+    theirs = torch.nn.functional.interpolate(said, size=(64, 64), mode="bilinear")
+    # Logits are brought to size, then made likelihoods; the other way round is near.
+    torch.testing.assert_close(batch.masks[3:], theirs, rtol=0, atol=0.05)
+    assert batch.is_annotated[1::2].all()
+
+
+def test_a_clips_number_decides_what_else_it_is_asked_for(tmp_path: Path, start: Locater) -> None:
+    data = data_of(tmp_path, start)
+    assert others_of(data, [3, 4]) == others_of(data, [3]) + others_of(data, [4])
+    assert len({text for number in range(30) for text in others_of(data, [number])}) > 5
+
+
+def test_sentences_also_say_how_things_look_and_what_they_do(tmp_path: Path, start: Locater) -> None:
+    data = data_of(tmp_path, start, asked=2)
+    asked = others_of(data, list(range(30)))
+    assert len(asked) == 60
+    running = [text for text in asked if " running" in text]
+    assert 0.3 < len(running) / len(asked) < 0.7
+    assert any(text.startswith("the red ") for text in asked)
+    assert not any("walking" in text for text in asked)  # a word that this start does not know
+
+
+def test_validation_asks_what_the_folder_says_alone(tmp_path: Path, start: Locater) -> None:
+    data = data_of(tmp_path, start)
+    batch = data.draw(data.validation("all", [0, 1]), CPU)
+    assert len(batch.expressions) == 2 and data.kinds == ["all"] and data.clip_count == 2
+
+
+def test_mirrored_clips_keep_their_sentences(tmp_path: Path, start: Locater) -> None:
+    batch = drawn(data_of(tmp_path, start), [0, 1])
+    flipped = mirrored(batch, 0, 1.0)
+    assert torch.equal(flipped.masks, batch.masks.flip(-1))
+
+
+def test_kin_of_a_folder_are_the_known_words_nearest_in_meaning(tmp_path: Path) -> None:
+    save_pretrained(recognising(tmp_path, ("the", "red", "car", "tench", "zorblax")), tmp_path / "plain")
+    start = with_words_of(tmp_path / "plain", ["the car", "the tench"])
+    data = data_of(tmp_path / "mine", start)
+    assert set(data.known) == {"car", "tench"} and set(data.kin(Random(0), [])) == {"car", "tench"}
+
+
+def test_a_start_without_words_of_its_own_is_tuned_as_it_is(tmp_path: Path) -> None:
+    start = build(preset("tiny", {"text": {"vocabulary": ["the", "red", "zorblax"]}}), 0)
+    folder = FolderDataset(own_folder(tmp_path))
+    data = DatasetData(folder, folder, 64, settings_for(start.config, frozenset({"visual"}), "cpu", 2, {"steps": 1}))
+    assert rehearsing_trained(data, start, 1, CPU) is data
+
+
+def test_words_of_the_table_that_a_world_never_says_are_rehearsed(tmp_path: Path) -> None:
+    start = recognising(tmp_path, ("the", "red", "star", "tench", "flamingo", "car", "quickly")).eval()
+    world = WorldData(shapes_batches(), 64, STILLS, 5)
+    data = rehearsing_table(world, start, STILLS, CPU)
+    assert isinstance(data, RehearsingData)
+    assert set(data.known) == {"tench", "flamingo", "car"}  # not what the world says, nor "quickly"
+    batch, plain = drawn(data, [7, 8]), world.draw(world.plan([7, 8], 0.0), CPU)
+    assert len(batch.frames) == 2 and len(batch.expressions) == len(batch.masks) == 2 * (2 + 3)
+    assert [*batch.expressions[0:2], *batch.expressions[5:7]] == list(plain.expressions)
+    assert torch.equal(torch.cat([batch.masks[0:2], batch.masks[5:7]]), plain.masks)
+    taught = set(Vocabulary.of_text(world.words()).words)
+    assert not any(taught & {text.split()[-1]} for text in others_of(data, list(range(20)), own=2))
+
+
+def test_kin_of_a_clip_are_near_in_meaning_to_what_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("locater.training.data.rehearsal.KIN_OF_ONE", 1)
+    start = recognising(tmp_path, ("the", "star", "disc", "tench", "flamingo", "goldfish")).eval()
+    data = rehearsing_table(WorldData(shapes_batches(), 64, STILLS, 5), start, STILLS, CPU)
+    assert isinstance(data, RehearsingData)
+    embedding = start.text.embedding
+    likeness = {word: float(embedding.meaning("star") @ embedding.meaning(word)) for word in data.known}  # type: ignore[operator, union-attr]
+    nearest = max(likeness, key=lambda word: likeness[word])
+    assert data.kin(Random(0), ["the small star on the left"]) == [nearest]
+
+
+def test_a_start_without_a_table_cannot_rehearse_what_the_data_never_says(start: Locater) -> None:
+    with pytest.raises(LocaterError, match="no table of words; set training"):
+        rehearsing_table(WorldData(shapes_batches(), 64, STILLS, 5), start, STILLS, CPU)
+
+
+def test_training_rehearses_what_its_start_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["training.steps=1", "training.batch_size=2", "training.rehearsed=1", "training.validation_videos=0"]
+    with pytest.raises(LocaterError, match="name the one to begin with by --start"):
+        train_preset("tiny", "shapes", tmp_path / "none", asked)
+    assert not (tmp_path / "none").exists()
+    save_pretrained(recognising(tmp_path, ("the", "red", "star", "tench")), tmp_path / "plain")
+    save_pretrained(with_words_of(tmp_path / "plain", ["the red star"]), tmp_path / "start")
+    seen: list[Batch] = []
+    plain = RehearsingData.draw
+
+    def watched(data: RehearsingData, plan: object, device: torch.device) -> Batch:
+        seen.append(plain(data, plan, device))
+        return seen[-1]
+
+    monkeypatch.setattr(RehearsingData, "draw", watched)
+    table = {"kind": "vectors", "embedding_width": 16, "table": str(tmp_path / "words.safetensors")}
+    visual = {"kind": "efficientnet_lite", "deep": True, "recognises": True}
+    settings = [*asked, *(f"text.{key}={value}" for key, value in table.items())]
+    settings += [f"visual.{key}={str(value).lower()}" for key, value in visual.items()]
+    train_preset("tiny", "shapes", tmp_path / "out", settings, start=tmp_path / "start")
+    assert seen and len(seen[0].expressions) == 4 and "tench" in " ".join(seen[0].expressions)
