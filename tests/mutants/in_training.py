@@ -199,8 +199,8 @@ TRAINING = (
     Mutant(
         name="presence-by-frames-nobody-annotated",
         file="training/losses.py",
-        old="((batch.masks.flatten(2).amax(-1) > 0) & batch.is_annotated).any",
-        new="(batch.masks.flatten(2).amax(-1) > 0).any",
+        old="((batch.masks.flatten(2).amax(-1) > 0.5) & batch.is_annotated).any",
+        new="(batch.masks.flatten(2).amax(-1) > 0.5).any",
         tests=("training/test_losses.py::test_presence_is_asked_of_the_whole_clip_in_annotated_frames",),
         why="What stands in masks that mean nothing would be learned.",
     ),

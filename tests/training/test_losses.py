@@ -86,6 +86,7 @@ def test_presence_is_asked_of_the_whole_clip_in_annotated_frames() -> None:
     masks = torch.zeros(3, 3, 8, 8)
     masks[0, 2, 3, 3] = 1  # seen in one frame: it is there in all of them
     masks[1, 1, :4] = 1  # where nobody has annotated anything
+    masks[2] = 0.3  # a start's answer: hardly likely anywhere
     is_annotated = torch.tensor([[True, False, True], [True, False, False], [True, True, True]])
     prediction = replace(made(torch.randn(3, 3, 4, 4), None), presence=presence)
     terms = clip_loss(prediction, batch(masks, is_annotated), 0.0, 0.0, 0.0, presence_weight=0.25)
