@@ -27,7 +27,7 @@ from locater_lite.text.said_colours import said_colours as their_said_colours
 OURS, LITE = Path(locater.__file__).parent, Path(locater_lite.__file__).parent
 COPIES = {
     f"text/{name}.py": f"text/{name}.py"
-    for name in ("words", "base_forms", "head_noun", "unknown_nouns", "said_colours")
+    for name in ("words", "base_forms", "head_noun", "unknown_nouns", "said_colours", "people")
 }
 COPIES["square_crop.py"] = "video/square_crop.py"
 SENTENCES = [

@@ -25,6 +25,16 @@ from locater.text.words import split_words
         ("the orange", ()),  # a fruit
         ("the dog", ()),
         ("the red one", ("red",)),
+        ("this", ()),
+        ("the black man in a yellow shirt", ("yellow",)),  # pixels of a face are not black
+        ("the white woman", ()),
+        ("the white dog", ("white",)),
+        ("the red haired woman in green", ("green",)),
+        ("the red striped shirt", ()),
+        ("the man in a red t-shirt", ("red",)),
+        ("the man in a white polo shirt", ("white",)),
+        ("the man in the black top hat", ()),
+        ("the woman in a black top", ("black",)),
     ],
 )
 def test_colours_of_the_thing_alone_are_told(sentence: str, expected: tuple[str, ...]) -> None:

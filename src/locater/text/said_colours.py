@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from locater.text.colour_names import COLOUR_WORDS, SAME_COLOURS
 from locater.text.head_noun import head_noun
+from locater.text.people import PEOPLE
 from locater.text.words import split_words
 
 _WORN = ("in", "wearing")
@@ -13,10 +14,18 @@ _GARMENTS = frozenset(
     split_words(
         "apron attire blazer blouse bodysuit cardigan clothes clothing coat costume dress gown hoodie jacket jean "
         "jeans jersey jumper jumpsuit kimono overall overalls outfit pajamas pants robe shirt shirts shorts skirt suit "
-        "sweater sweatpants sweatshirt swimsuit top tracksuit trousers tshirt uniform vest wetsuit"
+        "sweater sweatpants sweatshirt swimsuit t-shirt tee-shirt top tracksuit trousers tshirt uniform vest wetsuit"
     )
 )
-_BEFORE_GARMENTS = frozenset(split_words("a an the his her and dark light bright pale long short striped plain t"))
+_BEFORE_GARMENTS = frozenset(
+    split_words(
+        "a an the his her and dark light bright pale long short striped plain t tee polo tank lab denim leather knit"
+    )
+)
+_OF_SKIN = ("white", "black", "brown")  # said of people they are no colour that pixels have
+
+
+_HAT = ("top", "hat")  # of which hardly anything may be seen, as of a shoe
 
 
 class SaidColour(NamedTuple):
@@ -27,10 +36,18 @@ class SaidColour(NamedTuple):
 
 
 def said_colours(words: Sequence[str]) -> tuple[SaidColour, ...]:
-    """What is said of the thing, each once; not of what it is with, on or beside."""
+    """What is said of the thing, each once; not of what it is with, on or beside, nor of a part, as "red haired"."""
     lower = [word.lower() for word in words]
     noun = head_noun(lower)
-    places = [*range(noun.start), *_worn(lower, noun.stop)] if len(noun) else []
+    if not noun:
+        return ()
+    is_somebody = any(lower[place] in PEOPLE for place in noun)
+    of_all = [
+        place
+        for place in range(noun.start)
+        if not _is_of_a_part(lower[place + 1]) and not (is_somebody and lower[place] in _OF_SKIN)
+    ]
+    places = [*of_all, *_worn(lower, noun.stop)]
     found = {colour: place >= noun.stop for place in reversed(places) if (colour := _colour(lower[place]))}
     return tuple(SaidColour(colour, is_worn) for colour, is_worn in reversed(found.items()))
 
@@ -43,10 +60,17 @@ def _worn(words: Sequence[str], start: int) -> Iterator[int]:
     for first in (place + 1 for place in range(start, len(words)) if words[place] in _WORN):
         last = end = first
         while end < len(words) and (_colour(words[end]) or words[end] in _BEFORE_GARMENTS | _GARMENTS):
+            if tuple(words[end : end + 2]) == _HAT:
+                break
             end += 1
             if words[end - 1] in _GARMENTS:
                 last = end
         yield from range(first, end if end == len(words) and _colour(words[end - 1]) else last)
+
+
+def _is_of_a_part(after: str) -> bool:
+    """Whether a colour before this word is not the whole thing's: "red haired", "white bearded"."""
+    return after.endswith("ed") and _colour(after) is None
 
 
 def _colour(word: str) -> str | None:

@@ -7,6 +7,7 @@ clearly false of an object is doubtful, and no sentence with it is asked where t
 import re
 from collections.abc import Iterable, Mapping
 
+from locater.text.people import PEOPLE
 from locater.worlds.composed.pack.kinds import kinds, wordnet_number
 
 # Canonical noun: the ways to say it. A noun that is not here is said as it is.
@@ -44,13 +45,6 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "motorcyclist": ("motorcyclist", "biker", "rider"),
     "horse rider": ("horse rider", "rider"),
 }
-_PEOPLE = frozenset(
-    (
-        *("person", "people", "human", "man", "men", "woman", "women", "boy", "girl", "child", "kid", "baby"),
-        *("adult", "lady", "guy", "player", "rider", "skier", "surfer", "dancer", "skater", "hiker", "runner"),
-        *("cyclist", "worker", "pedestrian"),
-    )
-)
 # Names that say something else than what the thing is: sides, colours, states.
 _UNFIT = frozenset(
     (
@@ -81,7 +75,7 @@ def is_fit(name: str) -> bool:
 
 def is_person(noun: str) -> bool:
     """Whether it names people: their clothes have colours, which are not theirs."""
-    return not _PEOPLE.isdisjoint(noun.split())
+    return not PEOPLE.isdisjoint(noun.split())
 
 
 def nouns_of_photograph(stem: str) -> tuple[str, ...]:
@@ -153,4 +147,4 @@ def _words(noun: str) -> Iterable[str]:
     """What a noun has in common with others that may mean the same: its words, its synonyms', people, plurals."""
     words = {word for text in (noun, *SYNONYMS.get(noun, ())) for word in text.split()}
     words |= {word.removesuffix("s") for word in words}
-    return words | ({"person"} if words & _PEOPLE and noun not in ROLES else set())
+    return words | ({"person"} if words & PEOPLE and noun not in ROLES else set())
