@@ -37,3 +37,10 @@ def test_a_crop_is_the_same_place_in_a_frame_of_another_size() -> None:
     assert crop.of(mask).sum() == mask.sum()
     assert torch.equal(frame[top:bottom:2, left:right:2], crop.of(mask))
     assert crop.place((HEIGHT, WIDTH), (HEIGHT, WIDTH)) == (crop.top, crop.bottom, crop.left, crop.right)
+
+
+def test_of_a_frame_of_few_pixels_a_crop_has_one_at_least() -> None:
+    crop = crop_around(torch.tensor([[60.0, 40.0], [70.0, 44.0]]), HEIGHT, WIDTH, WHOLE, 400)
+    for frame in ((1, 64), (8, 8), (128, 1)):
+        top, bottom, left, right = crop.place((HEIGHT, WIDTH), frame)
+        assert 0 <= top < bottom <= frame[0] and 0 <= left < right <= frame[1]

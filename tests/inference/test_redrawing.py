@@ -57,6 +57,18 @@ def test_a_part_lies_where_its_mask_does_in_the_frame(refiner: Refiner) -> None:
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("size", [(1, 64), (8, 8)])
+def test_a_frame_of_few_pixels_is_redrawn_too(refiner: Refiner, size: tuple[int, int]) -> None:
+    logits = torch.full((1, 64, 96), -5.0)
+    logits[0, 30:33, 50:54] = 4.0
+    _, (part,) = redrawn(refiner, np.zeros((*size, 3), np.uint8), logits, 100, WHOLE)
+    assert part is not None
+    soft = torch.zeros(size)
+    part.onto(soft)
+    assert (soft > 0).any()
+
+
+@torch.no_grad()
 def test_a_crop_of_everything_is_the_whole_frame(refiner: Refiner) -> None:
     logits = torch.full((1, 48, 72), 4.0)  # of 12 x 18 cells, as large as the refiner answers
     logits[0, :3, :3] = -5.0

@@ -95,13 +95,19 @@ def _in_crop(refine: Refine, pixels: Array, first: Array, crop: Place, cells: Ce
     """A mask redrawn in a part of it that is seen in so many cells."""
     (top, bottom, left, right), (rows, columns) = crop, cells
     y, x = pixels.shape[0] / first.shape[0], pixels.shape[1] / first.shape[1]
-    place = round(top * y), round(bottom * y), round(left * x), round(right * x)
+    place = *_whole_pixels(top * y, bottom * y), *_whole_pixels(left * x, right * x)
     planes = pixels[place[0] : place[1], place[2] : place[3]].transpose(2, 0, 1)
     picture = (shrunk(planes, PATCH * rows, PATCH * columns)[None] / 255).clip(0, 1)
     answer = refine(picture, shrunk(first[None, top:bottom, left:right], ANSWERS * rows, ANSWERS * columns))
     coarse = first.copy()
     coarse[top:bottom, left:right] = shrunk(answer, bottom - top, right - left)[0]
     return coarse, Part(place, answer)
+
+
+def _whole_pixels(start: float, stop: float) -> tuple[int, int]:
+    """A range of pixels, one at least."""
+    first, last = round(start), round(stop)
+    return (first, last) if first < last else (math.floor(start), math.floor(start) + 1)
 
 
 def _box_around(mask: Array) -> tuple[float, float, float, float]:

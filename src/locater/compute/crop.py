@@ -30,9 +30,9 @@ class Crop:
         return mask[..., self.top : self.bottom, self.left : self.right]
 
     def place(self, mask: Sequence[int], frame: Sequence[int]) -> Place:
-        """The same part of a frame of another size: where a mask has (h, w) pixels, it has (H, W)."""
+        """The same part of a frame of another size, a pixel at least: where a mask has (h, w) pixels, it has (H, W)."""
         down, across = frame[0] / mask[0], frame[1] / mask[1]
-        return round(self.top * down), round(self.bottom * down), round(self.left * across), round(self.right * across)
+        return *_pixels(self.top * down, self.bottom * down), *_pixels(self.left * across, self.right * across)
 
 
 def crop_around(box: Tensor, height: int, width: int, whole: tuple[float, float], most_cells: int) -> Crop:
@@ -48,6 +48,11 @@ def crop_around(box: Tensor, height: int, width: int, whole: tuple[float, float]
     rows, columns = (bottom - top) * whole[0] / height, (right - left) * whole[1] / width
     shrunk = min(1.0, math.sqrt(most_cells / (rows * columns)))
     return Crop(top, bottom, left, right, *(_even(shrunk * side) for side in (rows, columns)))
+
+
+def _pixels(start: float, stop: float) -> tuple[int, int]:
+    first, last = round(start), round(stop)
+    return (first, last) if first < last else (math.floor(start), math.floor(start) + 1)
 
 
 def _even(cells: float) -> int:
