@@ -232,6 +232,7 @@ def test_a_peer_that_breaks_is_no_error_of_ours(run: Run, monkeypatch: pytest.Mo
         (("training", "--preset", "default", "--stage", 9), "has 7 stages; choose --stage 1 to 7"),
         (("training", "--preset", "default", "--stage", 4), "Stage 4 of default learns from features kept before it"),
         (("end_to_end", "--size", "720p"), "--size is '720p'; write WIDTHxHEIGHT, as 1280x720"),
+        (("end_to_end", "--size", f"{'9' * 5000}x720"), "write WIDTHxHEIGHT, as 1280x720"),
         (("end_to_end", "--size", "720x1280"), "sides are even, from 64 to 8192, and the width is the longer one"),
         (("precision", "--data", "photographs"), "There is no dataset 'photographs'"),
         (("memory", "--preset", "paper_image"), "The preset paper_image lacks a memory"),

@@ -170,13 +170,11 @@ def render_video(path: Path, frames: int, size: tuple[int, int], device: torch.d
 
 def resized_video(path: Path, source: FrameSource, frames: int, size: tuple[int, int]) -> Path:
     """A video in another width and height, forwards and backwards by turns until it has so many frames."""
-    pictures = [
-        np.asarray(Image.fromarray(frame.pixels).resize(size, Image.Resampling.BICUBIC)) for frame in source.frames()
-    ]
+    pictures = [Image.fromarray(frame.pixels) for frame in source.frames()]
     rate = source.info.frames_per_second or 24.0
     with mp4_module.Mp4File(path, rate) as file:
         for index, picture in enumerate(islice(cycle([*pictures, *pictures[-2:0:-1]]), frames)):
-            file.write(picture, index / rate)
+            file.write(np.asarray(picture.resize(size, Image.Resampling.BICUBIC)), index / rate)
     return path
 
 
