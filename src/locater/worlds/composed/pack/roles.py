@@ -44,8 +44,13 @@ def owners(things: Sequence[Shown], place: int) -> tuple[int, ...]:
     return tuple(other for other, person in enumerate(things) if _has(person, thing))
 
 
+def is_somebody(noun: str, broader: Sequence[str]) -> bool:
+    """Whether a thing of this noun, of which the broader ones are true too, is a person."""
+    return "person" in (noun, *broader)
+
+
 def _has(person: Shown, thing: Shown) -> bool:
-    if "person" not in (person.noun, *person.broader):
+    if not is_somebody(person.noun, person.broader):
         return False
     if thing.noun in CARRIED:
         return _shared(person.box, thing.box) >= _LEAST_CARRIED

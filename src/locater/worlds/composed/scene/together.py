@@ -10,7 +10,7 @@ from random import Random
 from locater.text.plurals import plural
 from locater.worlds.claims import Description, Looks, is_absent, is_unique, judge
 from locater.worlds.composed.pack.nouns import ROLES
-from locater.worlds.composed.pack.roles import HELD, RIDDEN, owners
+from locater.worlds.composed.pack.roles import HELD, RIDDEN, is_somebody, owners
 from locater.worlds.composed.scene.scene import Scene
 from locater.worlds.composed.scene.ways import ADVERBS, NUMBERS, WAYS
 from locater.worlds.grammar import Lexicon
@@ -55,16 +55,12 @@ def _pair(scene: Scene, rng: Random) -> tuple[tuple[int, ...], int] | None:
 
 
 def _has_people(objects: SceneObjects) -> bool:
-    return any(map(_is_person, objects.nouns, objects.broader))
+    return any(map(is_somebody, objects.nouns, objects.broader))
 
 
 def _are_all_people(objects: SceneObjects, people: Sequence[int]) -> bool:
     """Whether there is nobody else, who could be meant as well."""
-    return sum(map(_is_person, objects.nouns, objects.broader)) == len(people)
-
-
-def _is_person(noun: str, broader: Sequence[str]) -> bool:
-    return "person" in (noun, *broader)
+    return sum(map(is_somebody, objects.nouns, objects.broader)) == len(people)
 
 
 def _is_the_only_one(noun: str, actor: int, people: Sequence[int], scene: Scene) -> bool:
