@@ -297,7 +297,7 @@ class TrainingConfig(Settings):
     flip: float = Field(0.5, ge=0, le=1)  # chance of mirroring a clip and the left and right of its sentence
     curriculum: dict[str, _Weight] = {}  # a sentence kind enters at this fraction of training; 0 where not named
     kin_share: float = Field(0.0, ge=0, le=1)  # of sentences on what is not there, those that name near kin
-    rehearsed: int = Field(0, ge=0, le=16)  # more sentences to each clip, of words not taught, which the start answers
+    rehearsed: int = Field(0, ge=0, le=16)  # more sentences to each clip, on what is hardly shown; the start answers
     kind_weights: dict[str, _Weight] = {}  # how often a kind is drawn; 1 where not named
     precision: Literal["no", "bf16", "fp16"] = "no"
     gradient_checkpointing: bool = False

@@ -80,7 +80,7 @@ class Batch:
     global_frames: Tensor  # (B, T', 3, S, S), sampled from the whole video
     global_times: Tensor  # (B, T', 2)
     expressions: tuple[str, ...]  # B * E
-    masks: Tensor  # (B * E, T, H, W) in {0, 1}
+    masks: Tensor  # (B * E, T, H, W) in {0, 1}; of a start's answers (`training.rehearsed`) in [0, 1]
     is_annotated: Tensor  # (B * E, T) bool
     # Of worlds alone: what the object at a place does in the whole video, weighted by how much of the place is an
     # object's, and in the last channel that weight.

@@ -277,6 +277,24 @@ TRAINING = (
         why="A folder that gives a known word another sense would be contradicted.",
     ),
     Mutant(
+        name="rehearsal-of-what-is-often-shown",
+        file="training/data/rehearsal.py",
+        old="if count < SELDOM and is_known(name.split())",
+        new="if is_known(name.split())",
+        tests=("training/data/test_rehearsal.py::test_what_few_pictures_show_is_rehearsed_though_it_is_said",),
+        why="Of what pictures teach the start's mistakes would be learned again.",
+    ),
+    Mutant(
+        name="rehearsal-by-a-batchs-order",
+        file="training/data/rehearsal.py",
+        old="return data.each_part(rehearsing) if isinstance(data, MixedData) else rehearsing(data)",
+        new="return rehearsing(data)",
+        tests=(
+            "training/data/test_rehearsal.py::test_a_clip_of_a_mixture_is_asked_the_same_whoever_its_neighbours_are",
+        ),
+        why="Several processes would learn something else than one.",
+    ),
+    Mutant(
         name="second-look-speaks-on-taught-names",
         file="model/second_look.py",
         old="(nouns @ self.taught.T > WELL_KNOWN).any(-1, keepdim=True)",

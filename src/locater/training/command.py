@@ -25,7 +25,7 @@ from locater.text.words import Vocabulary
 from locater.training.asked import check_asked
 from locater.training.average import write_average
 from locater.training.data.batches import TrainingData
-from locater.training.data.rehearsal import rehearsing_table
+from locater.training.data.rehearsal import rehearsing_seldom, table_of
 from locater.training.data.sources import open_data
 from locater.training.recipe import AverageConfig, Run, parse_recipe
 from locater.training.trainer import Progress, Trainer
@@ -61,6 +61,7 @@ def train_preset(
     given = _found(start, start_parts)
     run = Run(folder, parse_recipe(name, values), given)
     run.check()
+    answering = _who_answers(run)
     config = _with_words_of_all(preset(name, values), run, data)
     scores: dict[str, float] = {}
     for number, stage in enumerate(run.stages, start=1):
@@ -77,7 +78,7 @@ def train_preset(
             load_what_fits(model, begin, start_parts)
         else:
             model = _gone_on_with(begin, config, own_seed)
-        source = _rehearsing(_opened(stage, config, data), stage, given)
+        source = _rehearsing(_opened(stage, config, data), stage, answering)
         trainer = Trainer(model, source, stage, place, seed=own_seed, workers=workers, trackers=trackers)
         _claim(folder)
         scores = trainer.run(listen)
@@ -132,13 +133,20 @@ def with_vocabulary(config: ModelConfig, words: Sequence[str]) -> ModelConfig:
     return config.model_copy(update={"text": text})
 
 
-def _rehearsing(source: TrainingData, stage: TrainingConfig, given: Path | None) -> TrainingData:
+def _who_answers(run: Run) -> Locater | None:
+    """The run's start, where a stage rehearses what it answers; refused, before the first step, where it cannot."""
+    if run.given is None or not any(isinstance(stage, TrainingConfig) and stage.rehearsed for stage in run.stages):
+        return None
+    start = from_pretrained(run.given)
+    table_of(start)
+    return start
+
+
+def _rehearsing(source: TrainingData, stage: TrainingConfig, answering: Locater | None) -> TrainingData:
     """The stage's data with the sentences that the run's start answers, where the stage asks for any."""
-    if not stage.rehearsed:
+    if not stage.rehearsed or answering is None:
         return source
-    if given is None:
-        raise LocaterError("training.rehearsed needs a checkpoint that answers; name the one to begin with by --start.")
-    return rehearsing_table(source, from_pretrained(given), stage, PartialState(cpu=is_joined_on_cpu()).device)
+    return rehearsing_seldom(source, answering, stage, PartialState(cpu=is_joined_on_cpu()).device)
 
 
 def _claim(folder: Path) -> None:

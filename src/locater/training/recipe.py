@@ -90,6 +90,10 @@ class Run:
     def check(self) -> None:
         """Nothing, when every name stands for weights that will be there; hours before they are needed."""
         for number, stage in enumerate(self.stages, start=1):
+            if isinstance(stage, TrainingConfig) and stage.rehearsed and self.given is None:
+                raise LocaterError(
+                    "training.rehearsed needs a checkpoint that answers; name the one to begin with by --start."
+                )
             names = stage.of if isinstance(stage, AverageConfig) else [stage.start] if stage.start is not None else []
             for name in names:
                 self.checkpoint(name, number)

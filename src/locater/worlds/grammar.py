@@ -147,6 +147,7 @@ class Lexicon:
     # What may be added to a noun where no claim is made, without deciding anything.
     distractor_phrases: Mapping[str, tuple[Pattern, ...]] = field(default_factory=dict)
     idle_adjectives: tuple[str, ...] = ()
+    pictures: Mapping[str, int] = field(default_factory=dict)  # how many show each noun, where they are counted
     more_words: tuple[str, ...] = ()  # of what the world asks in other ways than `say`
 
     def vocabulary(self) -> list[str]:

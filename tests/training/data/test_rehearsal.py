@@ -1,5 +1,7 @@
 """Rehearsal: the start's own answers to words that the data does not teach, beside what the data asks."""
 
+import pickle
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
@@ -15,9 +17,10 @@ from locater.model.locater import Locater
 from locater.records import Batch
 from locater.text.words import Vocabulary
 from locater.training.command import train_preset
-from locater.training.data.batches import mirrored
+from locater.training.data.batches import TrainingData, mirrored
 from locater.training.data.dataset_clips import DatasetData
-from locater.training.data.rehearsal import RehearsingData, rehearsing_table, rehearsing_trained
+from locater.training.data.mixture import MixedData, Part
+from locater.training.data.rehearsal import RehearsingData, rehearsing_seldom, rehearsing_trained, table_of
 from locater.training.data.world import WorldData
 from locater.training.finetune.settings import settings_for
 from locater.worlds.shapes import shapes_batches
@@ -117,11 +120,23 @@ def test_a_start_without_words_of_its_own_is_tuned_as_it_is(tmp_path: Path) -> N
     assert rehearsing_trained(data, start, 1, CPU) is data
 
 
-def test_words_of_the_table_that_a_world_never_says_are_rehearsed(tmp_path: Path) -> None:
+class Counted(WorldData):
+    """The shapes world, which knows how many pictures it has of some names."""
+
+    def pictures(self) -> Mapping[str, int]:
+        return {"star": 500, "tench": 3, "striped bass": 0}
+
+
+def rehearsing(data: TrainingData, start: Locater, asked: int = 3) -> RehearsingData:
+    found = rehearsing_seldom(data, start, STILLS.model_copy(update={"rehearsed": asked}), CPU)
+    assert isinstance(found, RehearsingData)
+    return found
+
+
+def test_what_is_never_said_is_rehearsed_where_nobody_counts_pictures(tmp_path: Path) -> None:
     start = recognising(tmp_path, ("the", "red", "star", "tench", "flamingo", "car", "quickly")).eval()
     world = WorldData(shapes_batches(), 64, STILLS, 5)
-    data = rehearsing_table(world, start, STILLS, CPU)
-    assert isinstance(data, RehearsingData)
+    data = rehearsing(world, start)
     assert set(data.known) == {"tench", "flamingo", "car"}  # not what the world says, nor "quickly"
     batch, plain = drawn(data, [7, 8]), world.draw(world.plan([7, 8], 0.0), CPU)
     assert len(batch.frames) == 2 and len(batch.expressions) == len(batch.masks) == 2 * (2 + 3)
@@ -131,29 +146,66 @@ def test_words_of_the_table_that_a_world_never_says_are_rehearsed(tmp_path: Path
     assert not any(taught & {text.split()[-1]} for text in others_of(data, list(range(20)), own=2))
 
 
+def test_what_few_pictures_show_is_rehearsed_though_it_is_said(tmp_path: Path) -> None:
+    """Else what a pack names as absent and hardly shows is learned never to be there."""
+    start = recognising(tmp_path, ("the", "star", "stars", "disc", "tench", "flamingo")).eval()
+    data = rehearsing(Counted(shapes_batches(), 64, STILLS, 5), start)
+    assert data.known == ("tench",)  # a star is often seen, and of "striped bass" the start has no word
+    near = {name for _ in range(20) for name in data.kin(Random(0), ["the small star"])}
+    assert near == {"disc", "tench", "flamingo"}  # nor many of what is often seen
+
+
 def test_kin_of_a_clip_are_near_in_meaning_to_what_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("locater.training.data.rehearsal.KIN_OF_ONE", 1)
     start = recognising(tmp_path, ("the", "star", "disc", "tench", "flamingo", "goldfish")).eval()
-    data = rehearsing_table(WorldData(shapes_batches(), 64, STILLS, 5), start, STILLS, CPU)
-    assert isinstance(data, RehearsingData)
-    embedding = start.text.embedding
-    likeness = {word: float(embedding.meaning("star") @ embedding.meaning(word)) for word in data.known}  # type: ignore[operator, union-attr]
+    data = rehearsing(WorldData(shapes_batches(), 64, STILLS, 5), start)
+    embedding = table_of(start)
+    likeness = {word: float(embedding.meaning("star") @ embedding.meaning(word)) for word in data.known}
     nearest = max(likeness, key=lambda word: likeness[word])
     assert data.kin(Random(0), ["the small star on the left"]) == [nearest]
+    assert data.kin(Random(0), ["that one"]) == ()  # which names nothing
 
 
-def test_a_start_without_a_table_cannot_rehearse_what_the_data_never_says(start: Locater) -> None:
+def test_a_clip_of_a_mixture_is_asked_the_same_whoever_its_neighbours_are(tmp_path: Path) -> None:
+    """Else what two processes learn would differ from what one does."""
+    start = recognising(tmp_path, ("the", "tench", "flamingo", "goldfish", "car", "disc", "star")).eval()
+    parts = [Part(name, WorldData(shapes_batches(), 64, STILLS, 5), 1.0, is_drawn=True) for name in ("a", "b")]
+    data = rehearsing_seldom(MixedData(parts), start, STILLS, CPU)
+
+    def asked(numbers: list[int]) -> set[tuple[str, ...]]:
+        texts = data.draw(data.plan(numbers, 0.0), CPU).expressions
+        return {texts[place : place + 5] for place in range(0, len(texts), 5)}
+
+    assert asked([0, 1, 2, 3]) == asked([0, 2]) | asked([1, 3])
+
+
+def test_worker_processes_plan_without_the_start(tmp_path: Path) -> None:
+    start = recognising(tmp_path, ("the", "tench", "flamingo", "star")).eval()
+    data = rehearsing(WorldData(shapes_batches(), 64, STILLS, 5), start)
+    sent = pickle.dumps(data)
+    assert len(sent) < sum(each.numel() for each in start.parameters())
+    assert pickle.loads(sent).plan([3, 4], 0.0).clips.expressions == data.plan([3, 4], 0.0).clips.expressions
+
+
+def test_a_start_without_a_table_cannot_rehearse_what_the_data_never_says(start: Locater, tmp_path: Path) -> None:
+    save_pretrained(start, tmp_path / "start")
+    asked = ["training.steps=1", "training.rehearsed=1"]
     with pytest.raises(LocaterError, match="no table of words; set training"):
-        rehearsing_table(WorldData(shapes_batches(), 64, STILLS, 5), start, STILLS, CPU)
+        train_preset("tiny", "shapes", tmp_path / "out", asked, start=tmp_path / "start")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_later_stage_that_rehearses_is_refused_before_the_first_step(tmp_path: Path) -> None:
+    stages = "training.stages=[{steps: 1}, {steps: 1, rehearsed: 1}]"
+    with pytest.raises(LocaterError, match="name the one to begin with by --start"):
+        train_preset("tiny", "shapes", tmp_path / "none", [stages])
+    assert not (tmp_path / "none").exists()
 
 
 def test_training_rehearses_what_its_start_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ["training.steps=1", "training.batch_size=2", "training.rehearsed=1", "training.validation_videos=0"]
-    with pytest.raises(LocaterError, match="name the one to begin with by --start"):
-        train_preset("tiny", "shapes", tmp_path / "none", asked)
-    assert not (tmp_path / "none").exists()
     save_pretrained(recognising(tmp_path, ("the", "red", "star", "tench")), tmp_path / "plain")
     save_pretrained(with_words_of(tmp_path / "plain", ["the red star"]), tmp_path / "start")
     seen: list[Batch] = []

@@ -38,6 +38,10 @@ class TrainingData(Protocol):
         """Its sentences, or every word of them, for a vocabulary."""
         ...
 
+    def pictures(self) -> Mapping[str, int]:
+        """The names of things that it says, as far as it knows, each with how many pictures show what it means."""
+        ...
+
     def seen(self, clips: int) -> Mapping[str, int]:
         """How many of a run's first so many clips came from each of several sources, by name; nothing of one alone."""
         ...

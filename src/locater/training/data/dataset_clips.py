@@ -48,6 +48,10 @@ class DatasetData:
         """Every training sentence."""
         return [info.expression for info in self.training.samples()]
 
+    def pictures(self) -> Mapping[str, int]:
+        """None that it knows of: which word of a sentence is the name nobody says."""
+        return {}
+
     def seen(self, clips: int) -> Mapping[str, int]:  # noqa: ARG002 (all are its own)
         """Nothing: there is one source."""
         return {}

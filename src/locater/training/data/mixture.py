@@ -1,7 +1,8 @@
 """Several sources of clips as one, each with its share of every batch."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +51,17 @@ class MixedData:
     def words(self) -> Sequence[str]:
         """The words of all parts."""
         return [word for part in self.parts for word in part.data.words()]
+
+    def pictures(self) -> Mapping[str, int]:
+        """Those of all parts."""
+        counts: Counter[str] = Counter()
+        for part in self.parts:
+            counts.update(part.data.pictures())
+        return counts
+
+    def each_part(self, made: Callable[[TrainingData], TrainingData]) -> "MixedData":
+        """The same mixture of what is made of each part's data."""
+        return MixedData([replace(part, data=made(part.data)) for part in self.parts])
 
     def seen(self, clips: int) -> Mapping[str, int]:
         """How many of the first so many clips each part gave."""

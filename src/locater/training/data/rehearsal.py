@@ -1,8 +1,8 @@
 """What the start knows, rehearsed while it learns other data: its own answers to words that the data does not teach.
 
 A folder names what its videos show, so that tuning on it alone teaches that whatever is named is there; a pack of
-pictures names what is not there as well, and teaches that a word which it never shows is never there. Beside each
-clip's own sentences the network is asked for other things in the same frames, and is to answer as the start does,
+pictures names what is not there as well, and teaches that what it hardly shows is never there. Beside each clip's own
+sentences the network is asked for other things in the same frames, and is to answer as the start does,
 mostly with nothing (Li and Hoiem, *Learning without Forgetting*, 2016).
 """
 
@@ -26,7 +26,9 @@ from locater.text.head_noun import head_noun
 from locater.text.unknown_nouns import may_be_noun
 from locater.text.words import Vocabulary, split_words
 from locater.training.data.batches import TrainingData
+from locater.training.data.mixture import MixedData
 
+SELDOM = 20  # pictures that show what a name means: with fewer it is rehearsed
 KIN_OF_ALL = 64  # known words nearest in meaning to those of a folder
 KIN_OF_ONE = 24  # ... to the name of one thing in a clip
 # What is said of things beside their names: sentences that only name would let the rest be forgotten.
@@ -65,6 +67,10 @@ class RehearsingData:
         self._is_fine, self._is_half = is_fine, is_half  # the start's answers: with edges, in bfloat16
         self._doing, self._where, self._looks = (_readable(phrases, start) for phrases in (DOING, WHERE, LOOKS))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What worker processes need, which only plan: not the start."""
+        return {"data": self.data}
+
     @property
     def kinds(self) -> Sequence[str]:
         """The data's."""
@@ -78,6 +84,10 @@ class RehearsingData:
     def words(self) -> Sequence[str]:
         """The data's; the start knows the others."""
         return self.data.words()
+
+    def pictures(self) -> Mapping[str, int]:
+        """The data's."""
+        return self.data.pictures()
 
     def seen(self, clips: int) -> Mapping[str, int]:
         """The data's."""
@@ -135,37 +145,56 @@ class RehearsingData:
         return upsample(said.logits.float(), (height, width)).sigmoid()
 
 
-def rehearsing_table(
+def rehearsing_seldom(
     data: TrainingData, start: Locater, config: TrainingConfig, device: torch.device
 ) -> TrainingData | RehearsingData:
-    """The data with `training.rehearsed` more sentences to each clip, on words of the start's table that it never says.
+    """The data with `training.rehearsed` more sentences to each clip, on what it does not show often enough to teach.
 
-    Half of them are near in meaning to a thing that the clip is asked for ("the windsurfer" where there is a surfer).
+    That is every noun that fewer than `SELDOM` of its pictures show, among all words of the start's table; where nobody
+    counts pictures, what it never says. Half of the sentences name one that is near in meaning to a thing that the clip
+    is asked for ("the yacht" where there is a boat), the others one that the data says, if there are any.
     """
-    if not isinstance(start.text, LSTMEncoder) or not isinstance(start.text.embedding, PretrainedEmbedding):
-        raise LocaterError(
-            "training.rehearsed asks for words near in meaning to those that are taught, and the start has no table of "
-            "words; set training.rehearsed to 0."
-        )
-    embedding = start.text.embedding
-    taught = set(Vocabulary.of_text(data.words()).words)
-    known = [word for word in embedding.vocabulary.words if word not in taught and may_be_noun(word)]
-    if not known:
+    embedding = table_of(start)
+    words = embedding.vocabulary.words
+    is_known = set(words).issuperset
+    pictures = data.pictures()
+    often = [name for name, count in pictures.items() if count >= SELDOM] if pictures else data.words()
+    taught = set(Vocabulary.of_text(often).words)
+    seldom = [name for name, count in pictures.items() if count < SELDOM and is_known(name.split())]
+    others = [word for word in words if taught.isdisjoint((word, word.removesuffix("s"))) and may_be_noun(word)]
+    untaught = list(dict.fromkeys([*seldom, *others]))
+    if not untaught:
         return data
-    directions = torch.stack([embedding.meaning(word) for word in known])
+    directions = torch.stack([embedding.meaning(name) for name in untaught])
+    start = _on(start, device)
 
     @lru_cache(maxsize=4096)
     def near(name: str) -> Sequence[str]:
         likeness = directions @ embedding.meaning(name).to(directions.device)
-        return [known[place] for place in likeness.topk(min(KIN_OF_ONE, len(known))).indices.tolist()]
+        return [untaught[place] for place in likeness.topk(min(KIN_OF_ONE, len(untaught))).indices.tolist()]
 
     def kin(rng: Random, said: Sequence[str]) -> Sequence[str]:
         words = split_words(rng.choice(said))
-        return near(" ".join(words[place] for place in head_noun(words)))
+        name = " ".join(words[place] for place in head_noun(words))
+        return near(name) if name else ()  # "that one"
 
-    is_half = config.precision == "bf16"
-    return RehearsingData(
-        data, _on(start, device), known, kin, config.rehearsed, is_fine=config.is_fine, is_half=is_half
+    def rehearsing(part: TrainingData) -> TrainingData:
+        is_half = config.precision == "bf16"
+        return RehearsingData(
+            part, start, seldom or others, kin, config.rehearsed, is_fine=config.is_fine, is_half=is_half
+        )
+
+    # A clip's number decides what else it is asked for: in a mixture the number that it has in its own part.
+    return data.each_part(rehearsing) if isinstance(data, MixedData) else rehearsing(data)
+
+
+def table_of(start: Locater) -> PretrainedEmbedding:
+    """The start's table of words, by which it is known what is near in meaning."""
+    if isinstance(start.text, LSTMEncoder) and isinstance(start.text.embedding, PretrainedEmbedding):
+        return start.text.embedding
+    raise LocaterError(
+        "training.rehearsed asks for words near in meaning to those that are taught, and the start has no table of "
+        "words; set training.rehearsed to 0."
     )
 
 

@@ -1,5 +1,6 @@
 """Training on a world that is drawn: endless, and each clip from its number alone."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,14 @@ class WorldData:
     def words(self) -> Sequence[str]:
         """Every word the world can say."""
         return self.batches.lexicon.vocabulary()
+
+    def pictures(self) -> Mapping[str, int]:
+        """Of every way to say a noun of which pictures are counted."""
+        lexicon = self.batches.lexicon
+        counts: Counter[str] = Counter()
+        for noun, count in lexicon.pictures.items():
+            counts.update(dict.fromkeys(lexicon.nouns[noun], count))
+        return counts
 
     def seen(self, clips: int) -> Mapping[str, int]:  # noqa: ARG002 (all are its own)
         """Nothing: there is one source."""

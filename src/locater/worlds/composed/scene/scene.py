@@ -14,6 +14,7 @@ from locater.worlds.composed.pack.pack import CutOutEntry, Pack
 from locater.worlds.composed.pack.photographs import Shown
 from locater.worlds.composed.scene.appearance import CutoutAppearanceSampler
 from locater.worlds.composed.scene.compositing import Compositing, draw_compositing
+from locater.worlds.composed.scene.counted_pictures import counted_pictures
 from locater.worlds.composed.scene.cutout_pool import CutoutPool
 from locater.worlds.composed.scene.distractor_phrases import CLOTHED, IDLE_ADJECTIVES, distractor_phrases_for
 from locater.worlds.composed.scene.dyes import DYES, in_dye, maybe_dye
@@ -89,6 +90,7 @@ class SceneSampler:
             },
             clothed={noun: CLOTHED for noun in pack.nouns.broader if is_person(noun)},
             idle_adjectives=IDLE_ADJECTIVES,
+            pictures=counted_pictures(pack),
             more_words=more_words(said for ways in nouns.values() for said in ways),
         )
 
