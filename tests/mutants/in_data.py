@@ -182,8 +182,8 @@ DATA = (
     Mutant(
         name="roles-doubtful-among-each-other",
         file="worlds/composed/pack/nouns.py",
-        old="if words & _PEOPLE and noun not in ROLES else",
-        new="if words & _PEOPLE else",
+        old="if words & PEOPLE and noun not in ROLES else",
+        new="if words & PEOPLE else",
         tests=("worlds/composed/test_people_roles.py::test_a_surfer_is_a_person_and_no_skier",),
         why="Nobody could ask for the skier beside a surfer.",
     ),

@@ -87,7 +87,7 @@ def _sides(size: str) -> tuple[int, int]:
     """Width and height of a size as it is written."""
     width, _, height = size.partition("x")
     if not all(side.isascii() and side.isdigit() and len(side) <= len(str(LARGEST_SIDE)) for side in (width, height)):
-        raise LocaterError(f"--size is '{size}'; write WIDTHxHEIGHT, as 1280x720.")
+        raise LocaterError(f"--size takes WIDTHxHEIGHT, as 1280x720, not '{size}'.")
     sides = int(width), int(height)
     if not (LEAST_SIDE <= sides[1] <= sides[0] <= LARGEST_SIDE) or sides[0] % 2 or sides[1] % 2:
         raise LocaterError(
