@@ -61,6 +61,7 @@ NOT_HERE = {
     "locater reproduce ": "trains; tests/reproduce/test_pieces.py",
     "locater train paper": DOWNLOADS,
     "locater train default": DOWNLOADS,
+    "locater train experiments/recipes/": "trains for an hour; tests/training/test_recipe.py has others",
     "locater train RECIPE.yaml": f"{DOWNLOADS}; tests/training/test_recipe.py has others",
     "locater train PRESET --data DATA": f"{DOWNLOADS}; tests/model/test_word_vectors.py",
     "locater export": "tests/export/test_export.py",

@@ -1,7 +1,7 @@
 """The shipped network on real pictures: how often an animal is found, and another's noun is left alone.
 
-It was trained on these photographs among others, but for giraffes and zebras, so the figure says what it has learnt of
-them, not how it generalises.
+It was trained on these photographs among others, its second look without giraffes and zebras, so the figure says what
+it has learnt of them, not how it generalises.
 """
 
 import hashlib
@@ -65,7 +65,7 @@ def test_near_kin_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         print(f"\n{PHOTOGRAPHS} photographs: own animal found in {own:.1%}, another animal's left alone in {kin:.1%}")
     assert len(left_alone) == PHOTOGRAPHS * OTHERS
-    assert own >= 0.78 and kin >= 0.88  # 81.2 % and 92.7 %; without its second look 87.5 % and 67.7 %
+    assert own >= 0.78 and kin >= 0.88  # 81.2 % and 90.6 %; without its second look 87.5 % and 66.7 %
 
 
 @pytest.mark.slow
