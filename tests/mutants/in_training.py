@@ -279,10 +279,18 @@ TRAINING = (
     Mutant(
         name="rehearsal-of-what-is-often-shown",
         file="training/data/rehearsal.py",
-        old="if count < SELDOM and is_known(name.split())",
-        new="if is_known(name.split())",
+        old="if count < SELDOM and not taught.issuperset(name.split())",
+        new="if not taught.issuperset(name.split())",
         tests=("training/data/test_rehearsal.py::test_what_few_pictures_show_is_rehearsed_though_it_is_said",),
         why="Of what pictures teach the start's mistakes would be learned again.",
+    ),
+    Mutant(
+        name="rehearsal-of-what-another-part-says",
+        file="training/data/rehearsal.py",
+        old="for part in parts if not part.pictures() for word in",
+        new="for part in parts if not data.pictures() for word in",
+        tests=("training/data/test_rehearsal.py::test_each_part_of_a_mixture_teaches_as_it_would_alone",),
+        why="One part that counts pictures would make the start contradict what another part's sentences teach.",
     ),
     Mutant(
         name="rehearsal-by-a-batchs-order",

@@ -155,6 +155,24 @@ def test_what_few_pictures_show_is_rehearsed_though_it_is_said(tmp_path: Path) -
     assert near == {"disc", "tench", "flamingo"}  # nor many of what is often seen
 
 
+def test_each_part_of_a_mixture_teaches_as_it_would_alone(tmp_path: Path) -> None:
+    """Else what a dataset says would be rehearsed as never taught, once another part counts pictures."""
+
+    class Fish(WorldData):
+        def words(self) -> list[str]:
+            return ["the", "trout", "tench"]
+
+    start = recognising(tmp_path, ("the", "star", "disc", "trout", "tench", "bass", "striped", "flamingo")).eval()
+    parts = [Part(kind.__name__, kind(shapes_batches(), 64, STILLS, 5), 1.0, is_drawn=True) for kind in (Counted, Fish)]
+    data = rehearsing_seldom(MixedData(parts), start, STILLS, CPU)
+    assert isinstance(data, MixedData)
+    for part in data.parts:
+        assert isinstance(part.data, RehearsingData)
+        assert part.data.known == ("striped bass",)  # of a tench the other part has sentences
+        near = {name for _ in range(20) for name in part.data.kin(Random(0), ["the small star"])}
+        assert near == {"striped bass", "disc", "bass", "flamingo"}
+
+
 def test_kin_of_a_clip_are_near_in_meaning_to_what_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

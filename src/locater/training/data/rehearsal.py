@@ -157,10 +157,8 @@ def rehearsing_seldom(
     embedding = table_of(start)
     words = embedding.vocabulary.words
     is_known = set(words).issuperset
-    pictures = data.pictures()
-    often = [name for name, count in pictures.items() if count >= SELDOM] if pictures else data.words()
-    taught = set(Vocabulary.of_text(often).words)
-    seldom = [name for name, count in pictures.items() if count < SELDOM and is_known(name.split())]
+    taught, hardly_shown = _taught_by(data)
+    seldom = [name for name in hardly_shown if is_known(name.split())]
     others = [word for word in words if taught.isdisjoint((word, word.removesuffix("s"))) and may_be_noun(word)]
     untaught = list(dict.fromkeys([*seldom, *others]))
     if not untaught:
@@ -186,6 +184,19 @@ def rehearsing_seldom(
 
     # A clip's number decides what else it is asked for: in a mixture the number that it has in its own part.
     return data.each_part(rehearsing) if isinstance(data, MixedData) else rehearsing(data)
+
+
+def _taught_by(data: TrainingData) -> tuple[set[str], list[str]]:
+    """The words that the data teaches, and the names that it says and hardly shows.
+
+    Of a mixture each part teaches as it would alone: what it says, where it counts no pictures.
+    """
+    parts = [part.data for part in data.parts] if isinstance(data, MixedData) else [data]
+    taught = set(Vocabulary.of_text(word for part in parts if not part.pictures() for word in part.words()).words)
+    pictures = data.pictures()
+    seldom = [name for name, count in pictures.items() if count < SELDOM and not taught.issuperset(name.split())]
+    taught |= set(Vocabulary.of_text(name for name, count in pictures.items() if count >= SELDOM).words)
+    return taught, seldom
 
 
 def table_of(start: Locater) -> PretrainedEmbedding:
