@@ -155,6 +155,17 @@ def test_what_few_pictures_show_is_rehearsed_though_it_is_said(tmp_path: Path) -
     assert near == {"disc", "tench", "flamingo"}  # nor many of what is often seen
 
 
+def test_many_of_what_is_often_shown_are_taught_however_they_are_called(tmp_path: Path) -> None:
+    class OftenShown(WorldData):
+        def pictures(self) -> Mapping[str, int]:
+            return {"man": 500, "knife": 40, "fire bus": 40, "tench": 3}
+
+    start = recognising(tmp_path, ("the", "men", "knives", "buses", "disc", "tench", "mice")).eval()
+    data = rehearsing(OftenShown(shapes_batches(), 64, STILLS, 5), start)
+    near = {name for _ in range(20) for name in data.kin(Random(0), ["the small star"])}
+    assert near == {"disc", "tench", "mice"}
+
+
 def test_each_part_of_a_mixture_teaches_as_it_would_alone(tmp_path: Path) -> None:
     """Else what a dataset says would be rehearsed as never taught, once another part counts pictures."""
 

@@ -23,6 +23,7 @@ from locater.model.text import LSTMEncoder
 from locater.model.word_embedding import PretrainedEmbedding
 from locater.records import Batch
 from locater.text.head_noun import head_noun
+from locater.text.plurals import plural
 from locater.text.unknown_nouns import may_be_noun
 from locater.text.words import Vocabulary, split_words
 from locater.training.data.batches import TrainingData
@@ -159,7 +160,7 @@ def rehearsing_seldom(
     is_known = set(words).issuperset
     taught, hardly_shown = _taught_by(data)
     seldom = [name for name in hardly_shown if is_known(name.split())]
-    others = [word for word in words if taught.isdisjoint((word, word.removesuffix("s"))) and may_be_noun(word)]
+    others = [word for word in words if word not in taught and may_be_noun(word)]
     untaught = list(dict.fromkeys([*seldom, *others]))
     if not untaught:
         return data
@@ -187,7 +188,7 @@ def rehearsing_seldom(
 
 
 def _taught_by(data: TrainingData) -> tuple[set[str], list[str]]:
-    """The words that the data teaches, and the names that it says and hardly shows.
+    """The words that the data teaches, their plurals too, and the names that it says and hardly shows.
 
     Of a mixture each part teaches as it would alone: what it says, where it counts no pictures.
     """
@@ -196,7 +197,7 @@ def _taught_by(data: TrainingData) -> tuple[set[str], list[str]]:
     pictures = data.pictures()
     seldom = [name for name, count in pictures.items() if count < SELDOM and not taught.issuperset(name.split())]
     taught |= set(Vocabulary.of_text(name for name, count in pictures.items() if count >= SELDOM).words)
-    return taught, seldom
+    return taught | {plural(word) for word in taught}, seldom
 
 
 def table_of(start: Locater) -> PretrainedEmbedding:
