@@ -277,6 +277,14 @@ TRAINING = (
         why="A folder that gives a known word another sense would be contradicted.",
     ),
     Mutant(
+        name="finetune-always-rehearses-once",
+        file="training/finetune/command.py",
+        old="copy.deepcopy(start), settings.rehearsed, device)",
+        new="copy.deepcopy(start), 1, device)",
+        tests=("training/test_finetune.py::test_how_much_is_rehearsed_is_a_setting",),
+        why="--set training.rehearsed=N would be a setting without effect.",
+    ),
+    Mutant(
         name="rehearsal-of-what-is-often-shown",
         file="training/data/rehearsal.py",
         old="if count < SELDOM and not taught.issuperset(name.split())",

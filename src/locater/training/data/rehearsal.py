@@ -213,12 +213,13 @@ def table_of(start: Locater) -> PretrainedEmbedding:
 def rehearsing_trained(
     data: TrainingData, start: Locater, asked: int, device: torch.device
 ) -> TrainingData | RehearsingData:
-    """The data with rehearsal of the words that the start was trained on and the data does not use, if there are any.
+    """The data with `asked` more sentences to each clip, of words that the start was trained on and it does not use.
 
-    Half of them are of the `KIN_OF_ALL` nearest in meaning to the data's.
+    Half of them name one of the `KIN_OF_ALL` that are nearest in meaning to the data's. The data itself, where nothing
+    is asked for or there are no such words.
     """
-    if not isinstance(start.config.text, LSTMConfig):
-        return data  # its text encoder brings no list of words that were trained
+    if not asked or not isinstance(start.config.text, LSTMConfig):
+        return data  # other text encoders bring no list of words that were trained
     taught = set(Vocabulary.of_text(data.words()).words)
     known = [word for word in start.config.text.vocabulary if word not in taught and may_be_noun(word)]
     if not known:
