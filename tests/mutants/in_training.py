@@ -279,10 +279,18 @@ TRAINING = (
     Mutant(
         name="finetune-always-rehearses-once",
         file="training/finetune/command.py",
-        old="copy.deepcopy(start), settings.rehearsed, device)",
-        new="copy.deepcopy(start), 1, device)",
+        old="copy.deepcopy(start), settings, device)",
+        new='copy.deepcopy(start), settings.model_copy(update={"rehearsed": 1}), device)',
         tests=("training/test_finetune.py::test_how_much_is_rehearsed_is_a_setting",),
         why="--set training.rehearsed=N would be a setting without effect.",
+    ),
+    Mutant(
+        name="rehearsal-before-the-refiner",
+        file="training/data/rehearsal.py",
+        old="is_refined=config.is_fine and config.is_refined",
+        new="is_refined=False",
+        tests=("training/data/test_rehearsal.py::test_the_start_is_asked_as_the_network_that_learns_is",),
+        why="Refined masks would be taught by ones without their edges.",
     ),
     Mutant(
         name="rehearsal-of-what-is-often-shown",

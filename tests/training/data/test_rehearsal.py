@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -41,8 +42,8 @@ def start() -> Locater:
 
 def data_of(root: Path, start: Locater, asked: int = 1) -> RehearsingData:
     folder = FolderDataset(own_folder(root))
-    settings = settings_for(start.config, frozenset({"visual"}), "cpu", 2, {"steps": 1})
-    found = rehearsing_trained(DatasetData(folder, folder, 64, settings), start, asked, CPU)
+    settings = settings_for(start.config, frozenset({"visual"}), "cpu", 2, {"steps": 1, "rehearsed": asked})
+    found = rehearsing_trained(DatasetData(folder, folder, 64, settings), start, settings, CPU)
     assert isinstance(found, RehearsingData)
     return found
 
@@ -100,6 +101,33 @@ def test_validation_asks_what_the_folder_says_alone(tmp_path: Path, start: Locat
     assert len(batch.expressions) == 2 and data.kinds == ["all"] and data.clip_count == 2
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"is_fine": False}, (False, False, None)),
+        ({"is_fine": True}, (True, True, None)),
+        ({"is_fine": True, "is_refined": False, "precision": "bf16"}, (True, False, torch.bfloat16)),
+        ({"is_fine": True, "precision": "fp16"}, (True, True, torch.float16)),
+    ],
+)
+def test_the_start_is_asked_as_the_network_that_learns_is(
+    changes: dict[str, object], expected: tuple[object, ...], start: Locater, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else masks with edges would be taught by ones without."""
+    asked = []
+
+    def watched(_: Locater, frames: torch.Tensor, *__: object, is_fine: bool, is_refined: bool) -> SimpleNamespace:
+        dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
+        asked.append((is_fine, is_refined, dtype))
+        return SimpleNamespace(logits=torch.zeros(STILLS.rehearsed, frames.shape[1], 8, 8))
+
+    monkeypatch.setattr(Locater, "forward", watched)
+    settings = STILLS.model_copy(update=changes)
+    data = RehearsingData(WorldData(shapes_batches(), 64, STILLS, 5), start, ["dog"], lambda *_: (), settings)
+    drawn(data, [0])
+    assert asked == [expected]
+
+
 def test_mirrored_clips_keep_their_sentences(tmp_path: Path, start: Locater) -> None:
     batch = drawn(data_of(tmp_path, start), [0, 1])
     flipped = mirrored(batch, 0, 1.0)
@@ -116,8 +144,9 @@ def test_kin_of_a_folder_are_the_known_words_nearest_in_meaning(tmp_path: Path) 
 def test_a_start_without_words_of_its_own_is_tuned_as_it_is(tmp_path: Path) -> None:
     start = build(preset("tiny", {"text": {"vocabulary": ["the", "red", "zorblax"]}}), 0)
     folder = FolderDataset(own_folder(tmp_path))
-    data = DatasetData(folder, folder, 64, settings_for(start.config, frozenset({"visual"}), "cpu", 2, {"steps": 1}))
-    assert rehearsing_trained(data, start, 1, CPU) is data
+    settings = settings_for(start.config, frozenset({"visual"}), "cpu", 2, {"steps": 1})
+    data = DatasetData(folder, folder, 64, settings)
+    assert rehearsing_trained(data, start, settings, CPU) is data
 
 
 class Counted(WorldData):

@@ -91,7 +91,7 @@ def finetune(
     settings = settings_for(start.config, _parts(start), device.type, sentences, changes)
     data = DatasetData(parted.training, parted.validation, size_in_training(start.config, settings), settings)
     place = request.out / TRAINING
-    learned = rehearsing_trained(data, copy.deepcopy(start), settings.rehearsed, device)
+    learned = rehearsing_trained(data, copy.deepcopy(start), settings, device)
     trainer = Trainer(copy.deepcopy(start), learned, settings, place, seed=request.seed, workers=request.workers)
     claim_folder(request.out / RUN, _identity(request, changes), "another fine-tuning")
     trainer.run(listen)
