@@ -16,6 +16,7 @@ from locater.model.build import build
 from locater.model.checkpoint import save_pretrained, with_words_of
 from locater.model.locater import Locater
 from locater.records import Batch
+from locater.text.mirror import mirror_sentence
 from locater.text.words import Vocabulary
 from locater.training.command import train_preset
 from locater.training.data.batches import TrainingData, mirrored
@@ -129,9 +130,15 @@ def test_the_start_is_asked_as_the_network_that_learns_is(
 
 
 def test_mirrored_clips_keep_their_sentences(tmp_path: Path, start: Locater) -> None:
-    batch = drawn(data_of(tmp_path, start), [0, 1])
+    batch = drawn(data_of(tmp_path, start), list(range(8)))
     flipped = mirrored(batch, 0, 1.0)
     assert torch.equal(flipped.masks, batch.masks.flip(-1))
+    assert flipped.expressions == tuple(map(mirror_sentence, batch.expressions)) != batch.expressions
+    halves = mirrored(batch, 0, 0.5)
+    is_flipped = torch.tensor([not torch.equal(*pair) for pair in zip(halves.frames, batch.frames, strict=True)])
+    assert is_flipped.any() and not is_flipped.all()
+    for place, text in enumerate(batch.expressions):  # each clip's own two
+        assert halves.expressions[place] == (mirror_sentence(text) if is_flipped[place // 2] else text)
 
 
 def test_kin_of_a_folder_are_the_known_words_nearest_in_meaning(tmp_path: Path) -> None:
