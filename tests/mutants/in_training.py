@@ -221,6 +221,14 @@ TRAINING = (
         why="A network trained further on other data would no longer know its first words.",
     ),
     Mutant(
+        name="new-words-averaged-with-other-random-ones",
+        file="training/command.py",
+        old="_gone_on_with(path, config, run.first_seed(seed))",
+        new="_gone_on_with(path, config, seed)",
+        tests=("training/test_recipe.py::test_an_average_takes_in_a_start_that_lacks_some_words",),
+        why="What a stage learned of a word would be mixed with an unrelated vector.",
+    ),
+    Mutant(
         name="held-out-frames-learned",
         file="training/data/held_out.py",
         old="early[video] if video in late else frozenset(each)",

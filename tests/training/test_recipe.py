@@ -15,6 +15,8 @@ from safetensors.torch import load_file
 
 from locater.config import preset
 from locater.errors import LocaterError
+from locater.model.build import build
+from locater.model.checkpoint import from_pretrained
 from locater.training import command as training
 from locater.training.command import train_preset
 from locater.training.data.world import WorldData
@@ -159,7 +161,7 @@ def test_an_average_takes_in_a_start_that_lacks_some_words(tmp_path: Path, monke
     dogs_beside_shapes(monkeypatch)
     quick(tmp_path / "given", "{steps: 1}")
     start = tmp_path / "given" / "checkpoint"
-    stages = "{steps: 1, learning_rate: 0.01}, {average: {of: [stage1, start], weights: [1, 1]}}"
+    stages = "{steps: 1, learning_rate: 0.01, seed: 3}, {average: {of: [stage1, start], weights: [1, 1]}}"
     quick(tmp_path / "run", stages, start=start, data="dogs")
     given, first, mean = (weights(tmp_path / place) for place in ("given", "run/stage1", "run"))
     name = "memory.local_start"
@@ -169,6 +171,10 @@ def test_an_average_takes_in_a_start_that_lacks_some_words(tmp_path: Path, monke
     name = "text.embedding.weight"
     row, before = 2 + words["run"].index("circle"), 2 + words["given"].index("circle")
     torch.testing.assert_close(mean[name][row], (given[name][before] + first[name][row]) / 2)
+    # The start has learned nothing of a dog: there it is the vector that the first stage began with.
+    begun = build(from_pretrained(tmp_path / "run" / "checkpoint").config, 3).state_dict()
+    row = 2 + words["run"].index("dog")
+    torch.testing.assert_close(mean[name][row], (begun[name][row] + first[name][row]) / 2)
 
 
 def vocabulary_of(folder: Path) -> list[str]:

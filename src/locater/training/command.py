@@ -68,7 +68,7 @@ def train_preset(
         place = run.place(number)
         if isinstance(stage, AverageConfig):
             _claim(folder)
-            _write_average(stage, run, number, lambda path: _gone_on_with(path, config, seed))
+            _write_average(stage, run, number, lambda path: _gone_on_with(path, config, run.first_seed(seed)))
             scores = {}
             continue
         own_seed = seed if stage.seed is None else stage.seed
