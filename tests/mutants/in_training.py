@@ -229,6 +229,14 @@ TRAINING = (
         why="What a stage learned of a word would be mixed with an unrelated vector.",
     ),
     Mutant(
+        name="other-networks-averaged",
+        file="training/command.py",
+        old="    _check_averages(run, config)\n",
+        new="",
+        tests=("training/test_recipe.py::test_an_average_of_other_networks_is_refused_before_the_first_step",),
+        why="Weights of networks with one and with two heads would be mixed without a word.",
+    ),
+    Mutant(
         name="held-out-frames-learned",
         file="training/data/held_out.py",
         old="early[video] if video in late else frozenset(each)",
