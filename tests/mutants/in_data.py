@@ -15,6 +15,22 @@ DATA = (
         why="What no photograph shows would be learned to be never there.",
     ),
     Mutant(
+        name="pictures-of-held-out-things-counted",
+        file="worlds/composed/scene/counted_pictures.py",
+        old='if cut.split == "train" and not cut.is_sprite]',
+        new="if not cut.is_sprite]",
+        tests=("worlds/composed/test_counted_pictures.py",),
+        why="What training never shows would pass for taught.",
+    ),
+    Mutant(
+        name="people-counted-by-each-name",
+        file="worlds/composed/scene/counted_pictures.py",
+        old="people = sum(any(map(is_person, each)) for each in names)",
+        new="people = sum(is_person(noun) for each in names for noun in each)",
+        tests=("worlds/composed/test_counted_pictures.py::test_people_count_once_whatever_they_are_called",),
+        why="Ten surfers, who are people too, would be twenty pictures of a person.",
+    ),
+    Mutant(
         name="sides-mirrored-one-way",
         file="text/mirror.py",
         old='"right": "left"}',

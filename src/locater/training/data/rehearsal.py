@@ -29,7 +29,7 @@ from locater.text.words import Vocabulary, split_words
 from locater.training.data.batches import TrainingData
 from locater.training.data.mixture import MixedData
 
-SELDOM = 20  # pictures that show what a name means: with fewer it is rehearsed
+SELDOM = 20  # pictures of things that a name is true of: with fewer it is rehearsed
 KIN_OF_ALL = 64  # known words nearest in meaning to those of a folder
 KIN_OF_ONE = 24  # ... to the name of one thing in a clip
 # What is said of things beside their names: sentences that only name would let the rest be forgotten.
@@ -149,9 +149,9 @@ def rehearsing_seldom(
 ) -> TrainingData | RehearsingData:
     """The data with `training.rehearsed` more sentences to each clip, on what it does not show often enough to teach.
 
-    That is every noun that fewer than `SELDOM` of its pictures show, among all words of the start's table; where nobody
-    counts pictures, what it never says. Half of the sentences name one that is near in meaning to a thing that the clip
-    is asked for ("the yacht" where there is a boat), the others one that the data says, if there are any.
+    That is every noun that is true of fewer than `SELDOM` of its pictures of things, among all words of the start's
+    table; where nobody counts pictures, what it never says. Half of the sentences name one that is near in meaning to a
+    thing that the clip is asked for ("the yacht" where there is a boat), the others one that the data says, if any.
     """
     embedding = table_of(start)
     words = embedding.vocabulary.words
