@@ -15,6 +15,14 @@ DATA = (
         why="What no photograph shows would be learned to be never there.",
     ),
     Mutant(
+        name="breeds-named-without-their-class",
+        file="worlds/composed/scene/cutout_pool.py",
+        old="for name in (entry.noun, group_of(entry))}",
+        new="for name in (entry.noun,)}",
+        tests=("worlds/composed/test_composed_scenes.py::test_what_sprites_alone_show_is_never_named_as_near_kin",),
+        why="Where beagles are filmed no dog would be asked for beside a cat.",
+    ),
+    Mutant(
         name="pictures-of-held-out-things-counted",
         file="worlds/composed/scene/counted_pictures.py",
         old='if cut.split == "train" and not cut.is_sprite]',
