@@ -31,6 +31,14 @@ DATA = (
         why="What training never shows would pass for taught.",
     ),
     Mutant(
+        name="all-people-pictures-of-a-surfer",
+        file="worlds/composed/scene/counted_pictures.py",
+        old="if is_person(noun) and noun not in ROLES else",
+        new="if is_person(noun) else",
+        tests=("worlds/composed/test_counted_pictures.py::test_people_count_once_whatever_they_are_called",),
+        why="A role that hardly any picture shows would pass for taught.",
+    ),
+    Mutant(
         name="people-counted-by-each-name",
         file="worlds/composed/scene/counted_pictures.py",
         old="people = sum(any(map(is_person, each)) for each in names)",
