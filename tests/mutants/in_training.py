@@ -199,10 +199,18 @@ TRAINING = (
     Mutant(
         name="presence-by-frames-nobody-annotated",
         file="training/losses.py",
-        old="((batch.masks.flatten(2).amax(-1) > 0.5) & batch.is_annotated).any",
-        new="(batch.masks.flatten(2).amax(-1) > 0.5).any",
+        old="(batch.is_seen & batch.is_annotated).any",
+        new="batch.is_seen.any",
         tests=("training/test_losses.py::test_presence_is_asked_of_the_whole_clip_in_annotated_frames",),
         why="What stands in masks that mean nothing would be learned.",
+    ),
+    Mutant(
+        name="presence-by-cells",
+        file="training/data/features.py",
+        old="is_seen=batch.is_seen,",
+        new="is_seen=F.adaptive_avg_pool2d(batch.masks.float(), (height, width)).flatten(2).amax(-1) > 0.5,",
+        tests=("training/data/test_features.py::test_what_is_too_small_for_a_cell_is_there_all_the_same",),
+        why="Small and thin things would be learned never to be there.",
     ),
     Mutant(
         name="presence-weight-ignored",
