@@ -30,7 +30,7 @@ from tests.support.recognising import recognising
 from tests.training.test_finetune import own_folder
 
 CPU = torch.device("cpu")
-KNOWN = ["the", "red", "dog", "cat", "running", "left", "on"]
+KNOWN = ["the", "red", "dog", "cat", "running", "left", "on", "zorblax"]
 STILLS = TrainingConfig(
     clip_frames=1, global_frames=0, clip_strides=(0,), is_fine=False, sentences=2, rehearsed=3
 )  # three more sentences to each clip
