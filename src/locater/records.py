@@ -86,6 +86,11 @@ class Batch:
     # object's, and in the last channel that weight.
     motion_targets: Tensor | None = None  # (B, T, C + 1, h, w)
 
+    @property
+    def is_seen(self) -> Tensor:
+        """(B * E, T) bool: whether any pixel is the thing's; in a start's answer, more likely so than not."""
+        return self.masks.flatten(2).amax(-1) > 0.5
+
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
         return replace(

@@ -30,7 +30,11 @@ from locater.text.words import split_words
         ("the white woman", ()),
         ("the white dog", ("white",)),
         ("the red haired woman in green", ("green",)),
+        ("the red haired", ()),  # nor where the woman is left out
         ("the red striped shirt", ()),
+        ("the white bed", ("white",)),
+        ("a brown shed behind the red sled", ("brown",)),
+        ("the red bed frame", ("red",)),
         ("the man in a red t-shirt", ("red",)),
         ("the man in a white polo shirt", ("white",)),
         ("the man in the black top hat", ()),

@@ -22,6 +22,7 @@ from locater.model.locater import Locater
 from locater.records import Mask
 from locater.training.data.dataset_clips import DatasetData
 from locater.training.data.held_out import held_out
+from locater.training.finetune import command
 from locater.training.finetune.blending import blend, blended
 from locater.training.finetune.settings import settings_for
 from locater.training.metrics_log import mean_score, read_events
@@ -186,6 +187,25 @@ def test_the_checkpoint_with_the_best_validation_is_kept(tmp_path: Path) -> None
         for name in ("best", "checkpoint")
     )
     assert mean_score(best) == pytest.approx(max(scores)) and mean_score(last) == pytest.approx(scores[-1])
+
+
+@pytest.mark.parametrize(("changes", "asked"), [([], 1), (["training.rehearsed=3"], 3), (["training.rehearsed=0"], 0)])
+def test_how_much_is_rehearsed_is_a_setting(
+    changes: list[str], asked: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned = []
+
+    def seen(trainer: Trainer, *_: object) -> None:
+        learned.append(trainer.data)
+        raise LocaterError("seen")
+
+    monkeypatch.setattr(Trainer, "run", seen)
+    start = str(tiny_checkpoint(tmp_path / "start"))
+    request = command.FinetuneRequest(own_folder(tmp_path / "mine"), tmp_path / "out", start, changes)
+    with pytest.raises(LocaterError, match="seen"):
+        command.finetune(request)
+    batch = learned[0].draw(learned[0].plan([0], 0.0), torch.device("cpu"))
+    assert len(batch.expressions) == len(batch.masks) == 1 + asked
 
 
 def test_settings_of_the_network_are_refused(

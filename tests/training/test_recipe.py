@@ -15,6 +15,8 @@ from safetensors.torch import load_file
 
 from locater.config import preset
 from locater.errors import LocaterError
+from locater.model.build import build
+from locater.model.checkpoint import from_pretrained
 from locater.training import command as training
 from locater.training.command import train_preset
 from locater.training.data.world import WorldData
@@ -110,7 +112,8 @@ def test_a_recipe_killed_in_its_second_stage_goes_on_to_the_same_bytes(tmp_path:
 def quick(folder: Path, stages: str, **options: Any) -> None:
     settings = ["image_size=16", "training.batch_size=2", "training.global_frames=0", "training.clip_frames=1",
                 "training.validation_videos=0"]  # fmt: skip
-    train_preset("tiny", options.pop("data", "shapes"), folder, [*settings, f"training.stages=[{stages}]"], **options)
+    settings += [f"training.stages=[{stages}]", *options.pop("changes", ())]
+    train_preset("tiny", options.pop("data", "shapes"), folder, settings, **options)
 
 
 def test_an_average_is_made_anew_when_what_it_is_made_of_has_changed(tmp_path: Path) -> None:
@@ -159,7 +162,7 @@ def test_an_average_takes_in_a_start_that_lacks_some_words(tmp_path: Path, monke
     dogs_beside_shapes(monkeypatch)
     quick(tmp_path / "given", "{steps: 1}")
     start = tmp_path / "given" / "checkpoint"
-    stages = "{steps: 1, learning_rate: 0.01}, {average: {of: [stage1, start], weights: [1, 1]}}"
+    stages = "{steps: 1, learning_rate: 0.01, seed: 3}, {average: {of: [stage1, start], weights: [1, 1]}}"
     quick(tmp_path / "run", stages, start=start, data="dogs")
     given, first, mean = (weights(tmp_path / place) for place in ("given", "run/stage1", "run"))
     name = "memory.local_start"
@@ -169,6 +172,28 @@ def test_an_average_takes_in_a_start_that_lacks_some_words(tmp_path: Path, monke
     name = "text.embedding.weight"
     row, before = 2 + words["run"].index("circle"), 2 + words["given"].index("circle")
     torch.testing.assert_close(mean[name][row], (given[name][before] + first[name][row]) / 2)
+    # The start has learned nothing of a dog: there it is the vector that the first stage began with.
+    begun = build(from_pretrained(tmp_path / "run" / "checkpoint").config, 3).state_dict()
+    row = 2 + words["run"].index("dog")
+    torch.testing.assert_close(mean[name][row], (begun[name][row] + first[name][row]) / 2)
+
+
+@pytest.mark.parametrize("place", ["start", "stage1"])
+def test_an_average_of_other_networks_is_refused_before_the_first_step(place: str, tmp_path: Path) -> None:
+    """Their tensors may have the same shapes: heads share one matrix."""
+    mean = f"{{average: {{of: [stage1, {place}], weights: [1, 1]}}}}"
+    alike = ["memory.interval=3", "keep_aspect=true"]  # which only the segmenter reads
+    if place == "start":
+        quick(tmp_path / "given", "{steps: 1}")
+        start = tmp_path / "given" / "checkpoint"
+        quick(tmp_path / "alike", f"{{steps: 1}}, {mean}", start=start, changes=alike)
+    else:
+        start = None
+        quick(tmp_path / "run", f"{{steps: 1}}, {mean}", changes=alike)
+    whole = {path for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(LocaterError, match=rf"^{place} and this run differ in fusion\.heads; only checkpoints of one"):
+        quick(tmp_path / "run", f"{{steps: 2}}, {mean}", start=start, changes=["fusion.heads=1"])
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == whole
 
 
 def vocabulary_of(folder: Path) -> list[str]:

@@ -42,7 +42,7 @@ _CHECKPOINT = (CONFIG, WEIGHTS)  # a folder that holds both is one
 def from_pretrained(name_or_path: str | Path) -> Locater:
     """The network of a checkpoint: a local folder, a name shipped with the package, or a hub name (`owner/name`)."""
     folder = find_checkpoint(name_or_path)
-    config = _config(folder)
+    config = config_of(folder)
     tensors = _tensors(folder / WEIGHTS)
     # Before anything is built: what asks for more than the file holds may ask for all the memory there is.
     if least_numbers(config) > sum(tensor.numel() for tensor in tensors.values()):
@@ -165,12 +165,12 @@ def load_what_fits(model: Locater, folder: Path, parts: Sequence[str] = ()) -> N
 
 def trained_words(folder: Path) -> tuple[str, ...]:
     """The words of its training text that a checkpoint has learned vectors for, in their order."""
-    return _trained_words(_config(folder))
+    return _trained_words(config_of(folder))
 
 
 def with_table_of(config: ModelConfig, folder: Path) -> ModelConfig:
     """The config with room for a checkpoint's word table, where it names no other."""
-    before = _config(folder).text
+    before = config_of(folder).text
     if isinstance(config.text, VectorsConfig) and isinstance(before, VectorsConfig) and config.text.table is None:
         sizes = {name: getattr(before, name) for name in ("words", "vector_width", "letters")}
         return config.model_copy(update={"text": config.text.model_copy(update=sizes)})
@@ -180,7 +180,7 @@ def with_table_of(config: ModelConfig, folder: Path) -> ModelConfig:
 def _tensors_for(model: Locater, folder: Path) -> dict[str, Tensor]:
     """A checkpoint's tensors, the rows of words as `model` numbers them."""
     tensors = _tensors(folder / WEIGHTS)
-    words, before = (_trained_words(config) for config in (model.config, _config(folder)))
+    words, before = (_trained_words(config) for config in (model.config, config_of(folder)))
     if words and before and words != before:
         own = model.state_dict()
         places = {word: place for place, word in enumerate(before, start=_FIRST_WORD)}
@@ -253,7 +253,8 @@ def _fill(model: torch.nn.Module, tensors: dict[str, Tensor], path: Path) -> Non
     model.load_state_dict(tensors)
 
 
-def _config(folder: Path) -> ModelConfig:
+def config_of(folder: Path) -> ModelConfig:
+    """The settings of a checkpoint's network."""
     values = read_json(folder / CONFIG, "a checkpoint folder needs it whole", _LARGEST_CONFIG)
     if isinstance(values, dict) and isinstance(values.get("memory"), dict):
         values["memory"] = {_OLD_MEMORY_SETTINGS.get(key, key): value for key, value in values["memory"].items()}

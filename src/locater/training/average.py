@@ -10,16 +10,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from locater.config import ModelConfig
 from locater.errors import LocaterError
 from locater.io.atomic import atomic_path
 from locater.io.scratch import remove_abandoned
-from locater.model.checkpoint import WEIGHTS, from_pretrained, save_pretrained
+from locater.model.checkpoint import WEIGHTS, save_pretrained
 from locater.model.locater import Locater
 from locater.training.recipe import AverageConfig
 
 RECORD = "average.json"
 # Steps that a norm's statistics were taken over: a count that nothing computes with, so it need not agree.
 _COUNT = ".num_batches_tracked"
+# Settings that no weight depends on: where the first came from, what is left out in training, and what use alone reads.
+_MAY_DIFFER = {"pretrained", "drop_path", "interval", "keep_aspect"}
 
 
 def average(models: Sequence[Locater], config: AverageConfig) -> Locater:
@@ -38,7 +41,7 @@ def write_average(
     config: AverageConfig,
     checkpoints: Sequence[Path],
     folder: Path,
-    opened: Callable[[Path], Locater] = from_pretrained,
+    opened: Callable[[Path], Locater],
 ) -> None:
     """Leave the average of checkpoint folders in `folder`/checkpoint, unless the same is there already."""
     record = folder / RECORD
@@ -50,6 +53,20 @@ def write_average(
     save_pretrained(average([opened(path) for path in checkpoints], config), folder / "checkpoint")
     with atomic_path(record) as partial:
         partial.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
+
+
+def check_alike(ours: ModelConfig, their_name: str, theirs: ModelConfig) -> None:
+    """Nothing, where a checkpoint can be averaged in a run on the network `ours`, whatever words each knows."""
+    differing = [
+        key
+        for key in _differing(ours, theirs)
+        if not key.startswith("text.") and key.split(".")[-1] not in _MAY_DIFFER  # words are brought to one numbering
+    ]
+    if differing:
+        raise LocaterError(
+            f"{their_name} and this run differ in {', '.join(differing[:3])}; only checkpoints of one network can be "
+            "averaged."
+        )
 
 
 def _mean(name: str, tensors: Sequence[Tensor], config: AverageConfig) -> Tensor:
@@ -70,13 +87,17 @@ def _mean(name: str, tensors: Sequence[Tensor], config: AverageConfig) -> Tensor
 
 
 def _check_same(ours: Locater, our_name: str, theirs: Locater, their_name: str) -> None:
-    first, second = (_flat(model.config.model_dump(mode="json")) for model in (ours, theirs))
-    differing = sorted(key for key in first.keys() | second.keys() if first.get(key) != second.get(key))
-    if differing:
+    if differing := _differing(ours.config, theirs.config):
         raise LocaterError(
             f"{our_name} and {their_name} differ in {', '.join(differing[:3])}; only checkpoints of one config, "
             "vocabulary included, can be averaged."
         )
+
+
+def _differing(ours: ModelConfig, theirs: ModelConfig) -> list[str]:
+    """The dotted names of the settings in which two networks differ."""
+    first, second = (_flat(config.model_dump(mode="json")) for config in (ours, theirs))
+    return sorted(key for key in first.keys() | second.keys() if first.get(key) != second.get(key))
 
 
 def _check_parts(model: Locater, config: AverageConfig) -> None:

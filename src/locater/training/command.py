@@ -12,6 +12,7 @@ from locater.errors import LocaterError
 from locater.io.results_folder import MARKER, claim_folder
 from locater.model.build import build
 from locater.model.checkpoint import (
+    config_of,
     find_checkpoint,
     from_pretrained,
     load_to_go_on,
@@ -23,7 +24,7 @@ from locater.model.locater import Locater
 from locater.presets.changes import parse_changes
 from locater.text.words import Vocabulary
 from locater.training.asked import check_asked
-from locater.training.average import write_average
+from locater.training.average import check_alike, write_average
 from locater.training.data.batches import TrainingData
 from locater.training.data.rehearsal import rehearsing_seldom, table_of
 from locater.training.data.sources import open_data
@@ -63,12 +64,13 @@ def train_preset(
     run.check()
     answering = _who_answers(run)
     config = _with_words_of_all(preset(name, values), run, data)
+    _check_averages(run, config)
     scores: dict[str, float] = {}
     for number, stage in enumerate(run.stages, start=1):
         place = run.place(number)
         if isinstance(stage, AverageConfig):
             _claim(folder)
-            _write_average(stage, run, number, lambda path: _gone_on_with(path, config, seed))
+            _write_average(stage, run, number, lambda path: _gone_on_with(path, config, run.first_seed(seed)))
             scores = {}
             continue
         own_seed = seed if stage.seed is None else stage.seed
@@ -90,6 +92,15 @@ def _write_average(stage: AverageConfig, run: Run, number: int, opened: Callable
     if processes.is_main_process:
         write_average(stage, [run.checkpoint(each, number) for each in stage.of], run.place(number), opened)
     processes.wait_for_everyone()
+
+
+def _check_averages(run: Run, config: ModelConfig) -> None:
+    """Nothing, where all checkpoints that are there already and will be averaged are of the run's network."""
+    for number, stage in enumerate(run.stages, start=1):
+        for name in stage.of if isinstance(stage, AverageConfig) else ():
+            checkpoint = run.checkpoint(name, number)
+            if checkpoint.is_dir():  # other stages are still to come
+                check_alike(config, name, config_of(checkpoint))
 
 
 def _gone_on_with(begin: Path | None, config: ModelConfig, seed: int) -> Locater:

@@ -21,6 +21,11 @@ class Supervision(Protocol):
         ...
 
     @property
+    def is_seen(self) -> Tensor:
+        """(B * E, T) bool, as `Batch.is_seen`."""
+        ...
+
+    @property
     def is_annotated(self) -> Tensor:
         """(B * E, T) bool."""
         ...
@@ -67,9 +72,8 @@ def clip_loss(
         )
         total = total + motion_target_weight * terms["motion_targets"]
     if prediction.presence is not None and presence_weight:
-        # Of the whole clip: a thing that is hidden for a while is there all the same. Half, because a start's answer
-        # (`training.rehearsed`) is how likely a thing is anywhere, and never nothing.
-        is_there = ((batch.masks.flatten(2).amax(-1) > 0.5) & batch.is_annotated).any(1, keepdim=True).float()  # (B, 1)
+        # Of the whole clip: a thing that is hidden for a while is there all the same.
+        is_there = (batch.is_seen & batch.is_annotated).any(1, keepdim=True).float()  # (B, 1)
         error = F.binary_cross_entropy_with_logits(
             prediction.presence.float(), is_there.expand_as(prediction.presence), reduction="none"
         )

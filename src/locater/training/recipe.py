@@ -87,6 +87,11 @@ class Run:
         known = ", ".join([*earlier, GIVEN, *shipped_checkpoints()])
         raise LocaterError(f"stage{number} takes weights from '{name}', which is none of {known}.")
 
+    def first_seed(self, seed: int) -> int:
+        """The seed of the first stage that trains, by which words that `start` lacks begin; else `seed`."""
+        first = next((stage.seed for stage in self.stages if isinstance(stage, TrainingConfig)), None)
+        return seed if first is None else first
+
     def check(self) -> None:
         """Nothing, when every name stands for weights that will be there; hours before they are needed."""
         for number, stage in enumerate(self.stages, start=1):

@@ -1,6 +1,7 @@
 """A stage on cached features: what it caches, that it learns by the network's own steps, and what it refuses."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,27 @@ def test_a_step_on_features_is_the_step_on_their_clips() -> None:
     assert ours.keys() == theirs.keys() - {"auxiliary"}
     torch.testing.assert_close(ours["motion_targets"], theirs["motion_targets"], rtol=1e-2, atol=1e-3)
     torch.testing.assert_close(ours["mask"], theirs["mask"], rtol=5e-2, atol=1e-3)  # in cells of four pixels
+
+
+def test_what_is_too_small_for_a_cell_is_there_all_the_same() -> None:
+    settings = config(flip=0.0, sentences=1)
+    model, data = made(settings)
+    drawn = ClipInputs(model, data, settings, SHARE)
+    batch, tokens = drawn.prepared(next(drawn.plans(1, 0)), 0)
+    masks = torch.zeros_like(batch.masks)
+    masks[0, 1, 5, 6] = 1  # one pixel of sixteen
+    masks[1] = 0.3  # a start's answer: hardly likely anywhere
+    batch = replace(batch, masks=masks, is_annotated=torch.ones_like(batch.is_annotated))
+    with torch.no_grad():
+        prediction = FromClips(model, settings)(batch, tokens)
+    presence = torch.randn(3, 2)
+    prediction = replace(prediction, presence=presence)
+    kept = FeatureCache(3, iter([features_of(model, batch, "no")])).draw(torch.arange(3))
+    truth = torch.tensor([1.0, 0.0, 0.0])[:, None].expand(3, 2)
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(presence, truth)
+    for supervision in (batch, kept):
+        terms = clip_loss(prediction, supervision, 0.0, 0.0, 0.0)
+        torch.testing.assert_close(terms["presence"], expected)
 
 
 def test_a_batch_is_a_function_of_its_number_and_holds_whole_clips() -> None:

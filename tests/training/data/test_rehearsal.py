@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from locater.model.build import build
 from locater.model.checkpoint import save_pretrained, with_words_of
 from locater.model.locater import Locater
 from locater.records import Batch
+from locater.text.mirror import mirror_sentence
 from locater.text.words import Vocabulary
 from locater.training.command import train_preset
 from locater.training.data.batches import TrainingData, mirrored
@@ -28,7 +30,7 @@ from tests.support.recognising import recognising
 from tests.training.test_finetune import own_folder
 
 CPU = torch.device("cpu")
-KNOWN = ["the", "red", "dog", "cat", "running", "left", "on"]
+KNOWN = ["the", "red", "dog", "cat", "running", "left", "on", "zorblax"]
 STILLS = TrainingConfig(
     clip_frames=1, global_frames=0, clip_strides=(0,), is_fine=False, sentences=2, rehearsed=3
 )  # three more sentences to each clip
@@ -41,8 +43,8 @@ def start() -> Locater:
 
 def data_of(root: Path, start: Locater, asked: int = 1) -> RehearsingData:
     folder = FolderDataset(own_folder(root))
-    settings = settings_for(start.config, frozenset({"visual"}), "cpu", 2, {"steps": 1})
-    found = rehearsing_trained(DatasetData(folder, folder, 64, settings), start, asked, CPU)
+    settings = settings_for(start.config, frozenset({"visual"}), "cpu", 2, {"steps": 1, "rehearsed": asked})
+    found = rehearsing_trained(DatasetData(folder, folder, 64, settings), start, settings, CPU)
     assert isinstance(found, RehearsingData)
     return found
 
@@ -100,10 +102,43 @@ def test_validation_asks_what_the_folder_says_alone(tmp_path: Path, start: Locat
     assert len(batch.expressions) == 2 and data.kinds == ["all"] and data.clip_count == 2
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"is_fine": False}, (False, False, None)),
+        ({"is_fine": True}, (True, True, None)),
+        ({"is_fine": True, "is_refined": False, "precision": "bf16"}, (True, False, torch.bfloat16)),
+        ({"is_fine": True, "precision": "fp16"}, (True, True, torch.float16)),
+    ],
+)
+def test_the_start_is_asked_as_the_network_that_learns_is(
+    changes: dict[str, object], expected: tuple[object, ...], start: Locater, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else masks with edges would be taught by ones without."""
+    asked = []
+
+    def watched(_: Locater, frames: torch.Tensor, *__: object, is_fine: bool, is_refined: bool) -> SimpleNamespace:
+        dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
+        asked.append((is_fine, is_refined, dtype))
+        return SimpleNamespace(logits=torch.zeros(STILLS.rehearsed, frames.shape[1], 8, 8))
+
+    monkeypatch.setattr(Locater, "forward", watched)
+    settings = STILLS.model_copy(update=changes)
+    data = RehearsingData(WorldData(shapes_batches(), 64, STILLS, 5), start, ["dog"], lambda *_: (), settings)
+    drawn(data, [0])
+    assert asked == [expected]
+
+
 def test_mirrored_clips_keep_their_sentences(tmp_path: Path, start: Locater) -> None:
-    batch = drawn(data_of(tmp_path, start), [0, 1])
+    batch = drawn(data_of(tmp_path, start), list(range(8)))
     flipped = mirrored(batch, 0, 1.0)
     assert torch.equal(flipped.masks, batch.masks.flip(-1))
+    assert flipped.expressions == tuple(map(mirror_sentence, batch.expressions)) != batch.expressions
+    halves = mirrored(batch, 0, 0.5)
+    is_flipped = torch.tensor([not torch.equal(*pair) for pair in zip(halves.frames, batch.frames, strict=True)])
+    assert is_flipped.any() and not is_flipped.all()
+    for place, text in enumerate(batch.expressions):  # each clip's own two
+        assert halves.expressions[place] == (mirror_sentence(text) if is_flipped[place // 2] else text)
 
 
 def test_kin_of_a_folder_are_the_known_words_nearest_in_meaning(tmp_path: Path) -> None:
@@ -116,8 +151,9 @@ def test_kin_of_a_folder_are_the_known_words_nearest_in_meaning(tmp_path: Path) 
 def test_a_start_without_words_of_its_own_is_tuned_as_it_is(tmp_path: Path) -> None:
     start = build(preset("tiny", {"text": {"vocabulary": ["the", "red", "zorblax"]}}), 0)
     folder = FolderDataset(own_folder(tmp_path))
-    data = DatasetData(folder, folder, 64, settings_for(start.config, frozenset({"visual"}), "cpu", 2, {"steps": 1}))
-    assert rehearsing_trained(data, start, 1, CPU) is data
+    settings = settings_for(start.config, frozenset({"visual"}), "cpu", 2, {"steps": 1})
+    data = DatasetData(folder, folder, 64, settings)
+    assert rehearsing_trained(data, start, settings, CPU) is data
 
 
 class Counted(WorldData):
@@ -153,6 +189,35 @@ def test_what_few_pictures_show_is_rehearsed_though_it_is_said(tmp_path: Path) -
     assert data.known == ("tench",)  # a star is often seen, and of "striped bass" the start has no word
     near = {name for _ in range(20) for name in data.kin(Random(0), ["the small star"])}
     assert near == {"disc", "tench", "flamingo"}  # nor many of what is often seen
+
+
+def test_many_of_what_is_often_shown_are_taught_however_they_are_called(tmp_path: Path) -> None:
+    class OftenShown(WorldData):
+        def pictures(self) -> Mapping[str, int]:
+            return {"man": 500, "knife": 40, "fire bus": 40, "tench": 3}
+
+    start = recognising(tmp_path, ("the", "men", "knives", "buses", "disc", "tench", "mice")).eval()
+    data = rehearsing(OftenShown(shapes_batches(), 64, STILLS, 5), start)
+    near = {name for _ in range(20) for name in data.kin(Random(0), ["the small star"])}
+    assert near == {"disc", "tench", "mice"}
+
+
+def test_each_part_of_a_mixture_teaches_as_it_would_alone(tmp_path: Path) -> None:
+    """Else what a dataset says would be rehearsed as never taught, once another part counts pictures."""
+
+    class Fish(WorldData):
+        def words(self) -> list[str]:
+            return ["the", "trout", "tench"]
+
+    start = recognising(tmp_path, ("the", "star", "disc", "trout", "tench", "bass", "striped", "flamingo")).eval()
+    parts = [Part(kind.__name__, kind(shapes_batches(), 64, STILLS, 5), 1.0, is_drawn=True) for kind in (Counted, Fish)]
+    data = rehearsing_seldom(MixedData(parts), start, STILLS, CPU)
+    assert isinstance(data, MixedData)
+    for part in data.parts:
+        assert isinstance(part.data, RehearsingData)
+        assert part.data.known == ("striped bass",)  # of a tench the other part has sentences
+        near = {name for _ in range(20) for name in part.data.kin(Random(0), ["the small star"])}
+        assert near == {"striped bass", "disc", "bass", "flamingo"}
 
 
 def test_kin_of_a_clip_are_near_in_meaning_to_what_it_is_asked_for(

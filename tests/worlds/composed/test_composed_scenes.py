@@ -210,6 +210,10 @@ def test_what_sprites_alone_show_is_never_named_as_near_kin(monkeypatch: pytest.
     assert "cow" not in CutoutPool(pack, "train").names_akin(Random(0), "dog", 500)
     monkeypatch.setattr(pack, "cutouts", [*whole, replace(drawn, split="train", is_sprite=False)])
     assert "cow" in CutoutPool(pack, "train").names_akin(Random(0), "dog", 500)
+    kinds = replace(drawn, split="train", noun="highland", broader=("cow", "animal"), is_sprite=False)
+    monkeypatch.setattr(pack, "cutouts", [*whole, kinds])  # who shows a breed shows its class
+    monkeypatch.setattr(pack, "nouns", Nouns({**pack.nouns.broader, "highland": ("cow", "animal")}))
+    assert {"cow", "highland"} <= set(CutoutPool(pack, "train").names_akin(Random(0), "dog", 500))
 
 
 def test_asides_follow_nouns_and_use_no_word_that_decides() -> None:

@@ -3,8 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from locater.training.data.world import WorldData
 from locater.worlds.composed import Pack, SceneSampler, Sources, compose, composed_batches
+from locater.worlds.composed.pack.photographs import Shown
 from locater.worlds.composed.scene.counted_pictures import counted_pictures
 from tests.support.composed_sources import SMALL, Marks, make_backgrounds, make_marked
 from tests.training.data.test_rehearsal import STILLS
@@ -16,12 +19,18 @@ PICTURES: dict[str, Marks] = {
 }
 
 
-def test_cutouts_and_things_are_counted_by_every_name_that_is_true_of_them(tmp_path: Path) -> None:
+@pytest.fixture
+def pack(tmp_path: Path) -> Pack:
     sources = Sources(coco=[make_marked(tmp_path, PICTURES, 48)], backgrounds=[make_backgrounds(tmp_path)])
     compose(sources, tmp_path / "pack", (), replace(SMALL, photographs=60))
-    pack = Pack(tmp_path / "pack")
-    cut = [each.noun for each in pack.cutouts]
-    shown = [thing.noun for photograph in pack.photographs for thing in photograph.things]
+    return Pack(tmp_path / "pack")
+
+
+def test_what_training_shows_is_counted_by_every_name_that_is_true_of_it(pack: Pack) -> None:
+    cut = [each.noun for each in pack.cutouts if each.split == "train"]
+    photographs = [each for each in pack.photographs if each.split == "train"]
+    shown = [thing.noun for photograph in photographs for thing in photograph.things]
+    assert len(cut) < len(pack.cutouts) and len(photographs) < len(pack.photographs)
     counts = counted_pictures(pack)
     assert counts["duck"] == cut.count("duck") + shown.count("duck") > 2
     assert counts["bird"] == counts["animal"] == counts["duck"]
@@ -32,10 +41,21 @@ def test_cutouts_and_things_are_counted_by_every_name_that_is_true_of_them(tmp_p
     assert by_name["woman"] == counts["person"]  # of whom nobody tells which it is
 
 
-def test_sprites_show_nothing_as_it_is_filmed(tmp_path: Path) -> None:
-    sources = Sources(coco=[make_marked(tmp_path, PICTURES, 48)], backgrounds=[make_backgrounds(tmp_path)])
-    compose(sources, tmp_path / "pack", (), replace(SMALL, photographs=60))
-    pack = Pack(tmp_path / "pack")
+def surfing(thing: Shown) -> Shown:
+    return replace(thing, noun="surfer", broader=("person",)) if thing.noun == "person" else thing
+
+
+def test_people_count_once_whatever_they_are_called(pack: Pack) -> None:
+    before = counted_pictures(Pack(pack.folder))["person"]
+    pack.photographs = tuple(replace(each, things=tuple(map(surfing, each.things))) for each in pack.photographs)
+    counts = counted_pictures(pack)
+    things = [thing for each in pack.photographs if each.split == "train" for thing in each.things]
+    surfers = sum(thing.noun == "surfer" for thing in things)  # nobody else is called so
+    assert counts["person"] == before > counts["surfer"] == surfers > 0
+
+
+def test_sprites_show_nothing_as_it_is_filmed(pack: Pack) -> None:
     before = counted_pictures(pack)["duck"]
+    ducks = sum(each.noun == "duck" and each.split == "train" for each in pack.cutouts)
     pack.cutouts = tuple(replace(each, is_sprite=True) for each in pack.cutouts)
-    assert counted_pictures(pack)["duck"] == before - sum(each.noun == "duck" for each in pack.cutouts) < before
+    assert counted_pictures(pack)["duck"] == before - ducks < before

@@ -8,7 +8,7 @@ import pytest
 
 from locater.worlds.claims import Claim, Description, Looks, judge
 from locater.worlds.composed import Pack, Scene, SceneSampler, Sources, compose
-from locater.worlds.composed.pack.nouns import ROLES, SYNONYMS, Nouns
+from locater.worlds.composed.pack.nouns import ROLES, SYNONYMS, Nouns, is_person
 from locater.worlds.composed.pack.photographs import Shown
 from locater.worlds.composed.pack.roles import CARRIED, HELD, RIDDEN, owners, with_roles
 from locater.worlds.composed.scene.view import View, thing_actors
@@ -89,6 +89,13 @@ def test_what_is_mostly_before_a_person_is_carried_and_makes_nobody_anything(nou
 
 def test_every_role_can_be_said() -> None:
     assert {*HELD.values(), *RIDDEN.values()} == set(ROLES)
+
+
+def test_whoever_does_something_is_a_person() -> None:
+    """Else the colour said of them would be measured on a whole animal or thing, not on what people wear."""
+    said = {*ROLES, *(way for ways in ROLES.values() for way in ways), *SYNONYMS["person"]}
+    assert {word for word in said if not is_person(word)} == set()
+    assert is_person("policeman") and is_person("swimmer") and not is_person("skateboard")
 
 
 def test_role_words_are_said_of_people_at_large_only_where_no_role_is_known() -> None:

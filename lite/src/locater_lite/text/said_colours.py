@@ -22,6 +22,13 @@ _BEFORE_GARMENTS = frozenset(
         "a an the his her and dark light bright pale long short striped plain t tee polo tank lab denim leather knit"
     )
 )
+# A list, not whatever stands in a noun's place: "the red haired" has the hair's colour, "the red bed" the bed's.
+_NOUNS_IN_ED = frozenset(
+    split_words(
+        "bed flatbed hotbed riverbed seabed breed crossbreed feed moped purebred reed seaweed seed shed sled bobsled "
+        "dogsled steed thoroughbred tumbleweed tweed weed"
+    )
+)
 _OF_SKIN = ("white", "black", "brown")  # said of people they are no colour that pixels have
 
 
@@ -70,7 +77,7 @@ def _worn(words: Sequence[str], start: int) -> Iterator[int]:
 
 def _is_of_a_part(after: str) -> bool:
     """Whether a colour before this word is not the whole thing's: "red haired", "white bearded"."""
-    return after.endswith("ed") and _colour(after) is None
+    return after.endswith("ed") and after not in _NOUNS_IN_ED and _colour(after) is None
 
 
 def _colour(word: str) -> str | None:

@@ -39,7 +39,7 @@ class TrainingData(Protocol):
         ...
 
     def pictures(self) -> Mapping[str, int]:
-        """The names of things that it says, as far as it knows, each with how many pictures show what it means."""
+        """The names of things that it says, as far as it knows, each with how many pictures of things it is true of."""
         ...
 
     def seen(self, clips: int) -> Mapping[str, int]:

@@ -30,6 +30,7 @@ class FeatureBatch:
     is_padding: Tensor  # (B * E, W) bool
     times: Tensor  # (B, T, 2)
     masks: Tensor  # (B * E, T, h, w) in [0, 1]: of each cell, how much the mask covers
+    is_seen: Tensor  # (B * E, T) bool: of whole masks, as a small thing fills half of no cell
     is_annotated: Tensor  # (B * E, T) bool
     motion_targets: Tensor | None  # (B, T, C + 1, rows, columns), pooled to the patch grid
     grid: tuple[int, int]
@@ -52,6 +53,7 @@ def features_of(model: Locater, batch: Batch, precision: str) -> FeatureBatch:
         is_padding=words.is_padding,
         times=batch.times,
         masks=F.adaptive_avg_pool2d(batch.masks.float(), (height, width)),
+        is_seen=batch.is_seen,
         is_annotated=batch.is_annotated,
         motion_targets=None if targets is None else _pooled(targets, clip.grid),
         grid=clip.grid,
@@ -85,6 +87,7 @@ class FeatureCache:
             is_padding=drawn["is_padding"],
             times=drawn["times"],
             masks=drawn["masks"].float() / _GRADES,
+            is_seen=drawn["is_seen"],
             is_annotated=drawn["is_annotated"],
             motion_targets=None if targets is None else targets.float(),
             grid=self.grid,

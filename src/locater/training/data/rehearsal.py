@@ -7,7 +7,6 @@ mostly with nothing (Li and Hoiem, *Learning without Forgetting*, 2016).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 from random import Random
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from locater.compute.precision import mixed
 from locater.compute.upsample import upsample
 from locater.config import LSTMConfig, TrainingConfig
 from locater.errors import LocaterError
@@ -23,12 +23,13 @@ from locater.model.text import LSTMEncoder
 from locater.model.word_embedding import PretrainedEmbedding
 from locater.records import Batch
 from locater.text.head_noun import head_noun
+from locater.text.plurals import plural
 from locater.text.unknown_nouns import may_be_noun
 from locater.text.words import Vocabulary, split_words
 from locater.training.data.batches import TrainingData
 from locater.training.data.mixture import MixedData
 
-SELDOM = 20  # pictures that show what a name means: with fewer it is rehearsed
+SELDOM = 20  # pictures of things that a name is true of: with fewer it is rehearsed
 KIN_OF_ALL = 64  # known words nearest in meaning to those of a folder
 KIN_OF_ONE = 24  # ... to the name of one thing in a clip
 # What is said of things beside their names: sentences that only name would let the rest be forgotten.
@@ -47,7 +48,7 @@ class Rehearsed(NamedTuple):
 
 
 class RehearsingData:
-    """Clips with their own sentences, and beside these `asked` more that the start answers; half of them name kin."""
+    """Clips with their own sentences, and `training.rehearsed` more to each that the start answers; half name kin."""
 
     def __init__(
         self,
@@ -55,16 +56,13 @@ class RehearsingData:
         start: Locater,
         known: Sequence[str],
         kin: Kin,
-        asked: int,
-        *,
-        is_fine: bool = False,
-        is_half: bool = False,
+        config: TrainingConfig,
     ) -> None:
         self.data = data
         self.start = start.requires_grad_(False).eval()
         self.known, self.kin = tuple(known), kin
-        self.asked = asked
-        self._is_fine, self._is_half = is_fine, is_half  # the start's answers: with edges, in bfloat16
+        self.asked = config.rehearsed
+        self._config = config  # the start is asked as the network that learns is: with its edges, in bfloat16
         self._doing, self._where, self._looks = (_readable(phrases, start) for phrases in (DOING, WHERE, LOOKS))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -130,16 +128,17 @@ class RehearsingData:
     def _answers(self, clips: Batch, others: Sequence[str]) -> torch.Tensor:
         """How likely the start holds each pixel to be in each of the other things (B * asked, T, H, W)."""
         device = clips.frames.device
+        config = self._config
         tokens = self.start.read(others)
-        with torch.autocast(device.type, torch.bfloat16) if self._is_half else nullcontext():
+        with mixed(config.precision, device):
             said = self.start(
                 clips.frames,
                 clips.times,
                 clips.global_frames,
                 clips.global_times,
                 tokens,
-                is_fine=self._is_fine,
-                is_refined=False,
+                is_fine=config.is_fine,
+                is_refined=config.is_fine and config.is_refined,
             )
         height, width = clips.masks.shape[-2:]
         return upsample(said.logits.float(), (height, width)).sigmoid()
@@ -150,18 +149,16 @@ def rehearsing_seldom(
 ) -> TrainingData | RehearsingData:
     """The data with `training.rehearsed` more sentences to each clip, on what it does not show often enough to teach.
 
-    That is every noun that fewer than `SELDOM` of its pictures show, among all words of the start's table; where nobody
-    counts pictures, what it never says. Half of the sentences name one that is near in meaning to a thing that the clip
-    is asked for ("the yacht" where there is a boat), the others one that the data says, if there are any.
+    That is every noun that is true of fewer than `SELDOM` of its pictures of things, among all words of the start's
+    table; where nobody counts pictures, what it never says. Half of the sentences name one that is near in meaning to a
+    thing that the clip is asked for ("the yacht" where there is a boat), the others one that the data says, if any.
     """
     embedding = table_of(start)
     words = embedding.vocabulary.words
     is_known = set(words).issuperset
-    pictures = data.pictures()
-    often = [name for name, count in pictures.items() if count >= SELDOM] if pictures else data.words()
-    taught = set(Vocabulary.of_text(often).words)
-    seldom = [name for name, count in pictures.items() if count < SELDOM and is_known(name.split())]
-    others = [word for word in words if taught.isdisjoint((word, word.removesuffix("s"))) and may_be_noun(word)]
+    taught, hardly_shown = _taught_by(data)
+    seldom = [name for name in hardly_shown if is_known(name.split())]
+    others = [word for word in words if word not in taught and may_be_noun(word)]
     untaught = list(dict.fromkeys([*seldom, *others]))
     if not untaught:
         return data
@@ -179,13 +176,23 @@ def rehearsing_seldom(
         return near(name) if name else ()  # "that one"
 
     def rehearsing(part: TrainingData) -> TrainingData:
-        is_half = config.precision == "bf16"
-        return RehearsingData(
-            part, start, seldom or others, kin, config.rehearsed, is_fine=config.is_fine, is_half=is_half
-        )
+        return RehearsingData(part, start, seldom or others, kin, config)
 
     # A clip's number decides what else it is asked for: in a mixture the number that it has in its own part.
     return data.each_part(rehearsing) if isinstance(data, MixedData) else rehearsing(data)
+
+
+def _taught_by(data: TrainingData) -> tuple[set[str], list[str]]:
+    """The words that the data teaches, their plurals too, and the names that it says and hardly shows.
+
+    Of a mixture each part teaches as it would alone: what it says, where it counts no pictures.
+    """
+    parts = [part.data for part in data.parts] if isinstance(data, MixedData) else [data]
+    taught = set(Vocabulary.of_text(word for part in parts if not part.pictures() for word in part.words()).words)
+    pictures = data.pictures()
+    seldom = [name for name, count in pictures.items() if count < SELDOM and not taught.issuperset(name.split())]
+    taught |= set(Vocabulary.of_text(name for name, count in pictures.items() if count >= SELDOM).words)
+    return taught | {plural(word) for word in taught}, seldom
 
 
 def table_of(start: Locater) -> PretrainedEmbedding:
@@ -199,20 +206,21 @@ def table_of(start: Locater) -> PretrainedEmbedding:
 
 
 def rehearsing_trained(
-    data: TrainingData, start: Locater, asked: int, device: torch.device
+    data: TrainingData, start: Locater, config: TrainingConfig, device: torch.device
 ) -> TrainingData | RehearsingData:
-    """The data with rehearsal of the words that the start was trained on and the data does not use, if there are any.
+    """The data with `training.rehearsed` more sentences to each clip, of words that the start was trained on alone.
 
-    Half of them are of the `KIN_OF_ALL` nearest in meaning to the data's.
+    Half of them name one of the `KIN_OF_ALL` that are nearest in meaning to the data's. The data itself, where nothing
+    is asked for or there are no such words.
     """
-    if not isinstance(start.config.text, LSTMConfig):
-        return data  # its text encoder brings no list of words that were trained
+    if not config.rehearsed or not isinstance(start.config.text, LSTMConfig):
+        return data  # other text encoders bring no list of words that were trained
     taught = set(Vocabulary.of_text(data.words()).words)
     known = [word for word in start.config.text.vocabulary if word not in taught and may_be_noun(word)]
     if not known:
         return data
     kin = _kin_of_all(start, known, sorted(taught))
-    return RehearsingData(data, _on(start, device), known, lambda *_: kin, asked)
+    return RehearsingData(data, _on(start, device), known, lambda *_: kin, config)
 
 
 def _on(start: Locater, device: torch.device) -> Locater:

@@ -43,7 +43,6 @@ from locater.training.trainer import BEST, Progress, Trainer
 from locater.training.validation import validate
 
 RUN, TRAINING = "run.json", "training"
-REHEARSED = 1  # other things that each clip is asked for; three, mostly absent, made what is rarely said find nothing
 MOST_FRAMES = {"cpu": 400, "cuda": 8000}  # of validation videos that are segmented for the report, by each network
 
 
@@ -92,8 +91,8 @@ def finetune(
     settings = settings_for(start.config, _parts(start), device.type, sentences, changes)
     data = DatasetData(parted.training, parted.validation, size_in_training(start.config, settings), settings)
     place = request.out / TRAINING
-    rehearsed = rehearsing_trained(data, copy.deepcopy(start), REHEARSED, device)
-    trainer = Trainer(copy.deepcopy(start), rehearsed, settings, place, seed=request.seed, workers=request.workers)
+    learned = rehearsing_trained(data, copy.deepcopy(start), settings, device)
+    trainer = Trainer(copy.deepcopy(start), learned, settings, place, seed=request.seed, workers=request.workers)
     claim_folder(request.out / RUN, _identity(request, changes), "another fine-tuning")
     trainer.run(listen)
     tell("choosing how much of it to take")

@@ -45,8 +45,9 @@ class CutoutPool:
         self._names = _Names(
             _mixed((self.everyone.shares(), 1 - THING_SHARE), (self.photographs.shares(), THING_SHARE))
         )
-        filmed = [number for number in numbers if not pack.cutouts[number].is_sprite]
-        self._filmed = {pack.cutouts[number].noun for number in filmed} | self.photographs.shares().keys()
+        filmed = [pack.cutouts[number] for number in numbers if not pack.cutouts[number].is_sprite]
+        names = {name for entry in filmed for name in (entry.noun, group_of(entry))}  # a class is said as well
+        self._filmed = names | self.photographs.shares().keys()
         self._akin: dict[str, _Names] = {}  # found when first asked for: every scene asks
 
     def names(self, rng: Random, count: int) -> list[str]:
