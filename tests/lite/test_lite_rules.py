@@ -101,6 +101,16 @@ def test_colours_are_measured_as_locater_measures_them() -> None:
         assert told == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.parametrize("apart", [0, 11, 12, 200])
+def test_the_same_frames_are_without_colours(apart: int) -> None:
+    pixels = np.full((120, 160, 3), 50, np.uint8)
+    pixels[:4, :, 0] += apart  # more than a hundredth
+    said = said_colours(["the", "red", "and", "white", "car"])
+    theirs = colours.measurable(their_said_colours(["the", "red", "and", "white", "car"]), pixels, SECOND_LOOK_RULES)
+    assert [each.word for each in theirs] == (["red", "white"] if apart >= 12 else ["white"])
+    assert [each.word for each in theirs] == [each.word for each in seen_colours.measurable(said, pixels)]
+
+
 def test_a_network_with_a_tokenizer_of_its_own_is_refused() -> None:
     with pytest.raises(LocaterError, match="tokenizer of its own"):
         Reader({"max_words": 5, "tokenizer": "tokenizer"})
