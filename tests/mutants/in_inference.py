@@ -64,6 +64,14 @@ INFERENCE = (
         why="What was redrawn as fine as the video would be shown as coarse as the network's mask.",
     ),
     Mutant(
+        name="small-video-in-fewer-cells-than-whole-frames",
+        file="inference/redrawing.py",
+        old="seen = max(own, whole, key=math.prod)",
+        new="seen = own",
+        tests=("inference/test_redrawing.py",),
+        why="What is sharpened in crops would be coarser than without them.",
+    ),
+    Mutant(
         name="a-large-thing-taken-for-its-part",
         file="inference/redrawing.py",
         old="(mask & after).sum() < ALIKE * (mask | after).sum()",
