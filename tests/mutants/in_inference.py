@@ -88,6 +88,14 @@ INFERENCE = (
         why="The grass is green, not the dog.",
     ),
     Mutant(
+        name="tables-of-every-size-kept",
+        file="video/mp4.py",
+        old="if len(self._last_used) > _KEPT:",
+        new="if False:",
+        tests=("video/test_mp4.py",),
+        why="A long-lived thread would hold 24 MB for every size of 4K that it ever wrote.",
+    ),
+    Mutant(
         name="colours-in-black-and-white",
         file="inference/seen_colours.py",
         old="if is_coloured or colour.word in WITHOUT_COLOUR",
