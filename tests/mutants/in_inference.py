@@ -36,7 +36,7 @@ INFERENCE = (
         old='if device.type == "cuda":',
         new='if device.type == "none":',
         tests=("inference/test_effort.py::test_best_is_the_network_whole_and_a_gpu_refines_whole_frames",),
-        why="A graph holds one shape; a crop's is known only when the mask is.",
+        why="Where a crop lies is known only when the mask is: a GPU would be waited for with each.",
     ),
     Mutant(
         name="bfloat16-where-it-is-slow",
