@@ -1,7 +1,10 @@
 """Timers, tables and plots."""
 
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +15,12 @@ from locater.bench.harness import stages as stages_module
 from locater.bench.harness import timing
 from locater.bench.harness.chart import Bars, Lines
 from locater.bench.harness.report import table
+from locater.bench.harness.request import BenchRequest
 from locater.bench.harness.stages import OTHER, Stages, TimedSource
 from locater.bench.harness.timing import Timing, measure
-from locater.bench.suites.precision import overlap
+from locater.bench.suites import precision
+from locater.bench.suites.precision import Asked, overlap
+from locater.evaluation.metrics.packed_masks import PackedMask
 from locater.video.array_source import ArraySequence
 
 CPU = torch.device("cpu")
@@ -107,9 +113,30 @@ def test_a_timed_source_gives_the_same_frames() -> None:
 
 
 def test_masks_overlap_by_frame_and_pooled() -> None:
-    full, half, none = np.ones((2, 2), bool), np.array([[True, True], [False, False]]), np.zeros((2, 2), bool)
+    drawn = np.ones((2, 2), bool), np.array([[True, True], [False, False]]), np.zeros((2, 2), bool)
+    full, half, none = (PackedMask.of(each) for each in drawn)
     found = overlap([full, none], [half, none])
     assert found == {"mean": 0.75, "pooled": 0.5, "lowest": 0.5, "empty frames": 1, "aim": "missed by 0.2450"}
+
+
+def test_of_two_precisions_masks_that_are_compared_no_frame_is_kept_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[weakref.ref[Any]] = []
+
+    def segment(*_: object, **__: object) -> Iterator[SimpleNamespace]:
+        for count in range(9):
+            masks = np.zeros((1, 4, 4), np.bool_)
+            masks[:, :count] = True
+            given.append(weakref.ref(masks))
+            yield SimpleNamespace(masks=masks)
+            assert sum(each() is not None for each in given) <= 2
+
+    frames = ArraySequence(np.zeros((9, 4, 4, 3), np.uint8), 10.0)
+    monkeypatch.setattr(precision, "_videos", lambda *_: ([Asked(frames, ["the dog"])] * 2, "two videos"))
+    monkeypatch.setattr(precision, "from_pretrained", lambda _: None)
+    monkeypatch.setattr(precision, "Segmenter", lambda *_, **__: SimpleNamespace(segment=segment))
+    report = precision.run(BenchRequest(CPU, "float32"))
+    assert [row.get("mean") for row in report.rows] == [1.0, 1.0, None]
+    assert report.rows[0]["empty frames"] == 2 and len(given) == 3 * 2 * 9
 
 
 def test_a_table_puts_numbers_to_the_right_and_dashes_where_there_are_none() -> None:

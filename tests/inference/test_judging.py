@@ -57,6 +57,16 @@ def test_a_thing_without_the_colour_that_is_said_is_not_marked(
     assert bool(judged.masks[0].any()) is is_marked is (judged.score[0] > 0)
 
 
+def test_in_black_and_white_no_colour_is_doubted_but_a_white_thing_is_not_black(model: Locater) -> None:
+    told = ("the red car", "the black car", "the white car")
+    each = replace(marked(0), state=replace(marked(0).state, expressions=told))
+    pixels = np.repeat(each.frame.pixels.mean(-1, keepdims=True), 3, axis=-1).astype(np.uint8)
+    pixels[each.masks.any(0)] = 245
+    each = replace(each, frame=replace(each.frame, pixels=pixels))
+    (judged,) = Judge(model, believing(model, ["car"], "car", 3.0), threshold=0.0).over([each], None)
+    assert [bool(mask.any()) for mask in judged.masks] == [True, False, True]
+
+
 def test_what_a_person_put_right_is_believed(model: Locater) -> None:
     judge = Judge(model, believing(model, ["car"], "car", 3.0), threshold=0.4)
     (judged,) = judge.over([marked(0)], None, unjudged=frozenset({1}))

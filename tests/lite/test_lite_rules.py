@@ -2,6 +2,8 @@
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import locater
 import locater_lite
 from locater.export.onnx_files import SECOND_LOOK_RULES
 from locater.inference import judging, seen_colours
+from locater.inference.redrawing import ALIKE, ENLARGED, LARGE, redrawn
 from locater.model.checkpoint import find_checkpoint, from_pretrained, load_second_look
 from locater.model.text import LSTMEncoder
 from locater.text import colour_names, words
@@ -19,6 +22,7 @@ from locater.text.said_colours import said_colours
 from locater_lite import colours
 from locater_lite.errors import LocaterError
 from locater_lite.judging import asked, verdicts
+from locater_lite.pixels import redrawn as their_redrawn
 from locater_lite.sentences import Reader
 from locater_lite.text import colour_names as their_colours
 from locater_lite.text import lexicon as their_lexicon
@@ -99,6 +103,31 @@ def test_colours_are_measured_as_locater_measures_them() -> None:
         told = colours.verdict_on(their_said_colours(said), theirs, SECOND_LOOK_RULES)
         expected = seen_colours.verdict_on(said_colours(said), ours, judging.CARRIER_DOUBTED)
         assert told == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("apart", [0, 11, 12, 200])
+def test_the_same_frames_are_without_colours(apart: int) -> None:
+    pixels = np.full((120, 160, 3), 50, np.uint8)
+    pixels[:4, :, 0] += apart  # more than a hundredth
+    said = said_colours(["the", "red", "and", "white", "car"])
+    theirs = colours.measurable(their_said_colours(["the", "red", "and", "white", "car"]), pixels, SECOND_LOOK_RULES)
+    assert [each.word for each in theirs] == (["red", "white"] if apart >= 12 else ["white"])
+    assert [each.word for each in theirs] == [each.word for each in seen_colours.measurable(said, pixels)]
+
+
+@pytest.mark.parametrize("size", [(72, 128), (240, 427), (720, 1280)])
+def test_masks_are_redrawn_in_the_same_crops(size: tuple[int, int]) -> None:
+    def unchanged(_: Any, first: Any) -> Any:
+        return first
+
+    pixels, logits, whole = np.zeros((*size, 3), np.uint8), np.full((48, 84), -5.0, np.float32), (22, 40)
+    logits[20:30, 10:28] = 4.0
+    refiner: Any = SimpleNamespace(features=lambda seen: seen, redrawn=unchanged)
+    settings = {"own_enlarged": ENLARGED, "refined_cells": 400, "large": LARGE, "alike": ALIKE}
+    _, (ours,) = redrawn(refiner, pixels, torch.from_numpy(logits)[None], 400, whole)
+    _, theirs = their_redrawn(unchanged, pixels, logits, settings, whole)
+    assert ours is not None and theirs is not None
+    assert theirs.place == ours.place and theirs.logits.shape == (1, *ours.logits.shape)
 
 
 def test_a_network_with_a_tokenizer_of_its_own_is_refused() -> None:

@@ -6,6 +6,7 @@ from tests.mutants.in_evaluation import EVALUATION
 from tests.mutants.in_inference import INFERENCE
 from tests.mutants.in_model import MODEL
 from tests.mutants.in_training import TRAINING
+from tests.mutants.in_video import VIDEO
 from tests.mutants.record import Mutant
 
-MUTANTS: tuple[Mutant, ...] = (*MODEL, *TRAINING, *EVALUATION, *INFERENCE, *DATA, *BATCH)
+MUTANTS: tuple[Mutant, ...] = (*MODEL, *TRAINING, *EVALUATION, *INFERENCE, *VIDEO, *DATA, *BATCH)

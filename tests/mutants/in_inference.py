@@ -1,10 +1,9 @@
-"""Bugs between a video and its masks on disk: inference, video, stored weights, export."""
+"""Bugs between a video and its masks on disk: inference, stored weights, export."""
 
 from tests.mutants.record import Mutant
 
 SEGMENTER = "inference/test_segmenter.py"
 VIEWS = "inference/test_averaged_views.py"
-AGREE = "video/writers/test_formats_agree.py"
 EVERY_NTH = f"{SEGMENTER}::test_every_nth_frame_is_in_the_global_memory_and_no_other"
 
 EXPORTED_PRESENCE = "export/test_export.py::test_the_graphs_one_after_another_are_the_network_with_a_presence_head"
@@ -37,7 +36,7 @@ INFERENCE = (
         old='if device.type == "cuda":',
         new='if device.type == "none":',
         tests=("inference/test_effort.py::test_best_is_the_network_whole_and_a_gpu_refines_whole_frames",),
-        why="A graph holds one shape; a crop's is known only when the mask is.",
+        why="Where a crop lies is known only when the mask is: a GPU would be waited for with each.",
     ),
     Mutant(
         name="bfloat16-where-it-is-slow",
@@ -64,6 +63,14 @@ INFERENCE = (
         why="What was redrawn as fine as the video would be shown as coarse as the network's mask.",
     ),
     Mutant(
+        name="small-video-in-fewer-cells-than-whole-frames",
+        file="inference/redrawing.py",
+        old="seen = max(own, whole, key=math.prod)",
+        new="seen = own",
+        tests=("inference/test_redrawing.py",),
+        why="What is sharpened in crops would be coarser than without them.",
+    ),
+    Mutant(
         name="a-large-thing-taken-for-its-part",
         file="inference/redrawing.py",
         old="(mask & after).sum() < ALIKE * (mask | after).sum()",
@@ -80,10 +87,18 @@ INFERENCE = (
         why="The grass is green, not the dog.",
     ),
     Mutant(
+        name="colours-in-black-and-white",
+        file="inference/seen_colours.py",
+        old="if is_coloured or colour.word in WITHOUT_COLOUR",
+        new="if True",
+        tests=("inference/test_seen_colours.py",),
+        why="Of a black and white film every sentence with a colour would be refused.",
+    ),
+    Mutant(
         name="colours-never-doubted",
         file="inference/judging.py",
-        old="            if said.colours[row]:",
-        new="            if False:",
+        old="            if colours := said.colours[row] and",
+        new="            if colours := () and",
         tests=("inference/test_judging.py",),
         why="The only car would be marked whatever colour is said.",
     ),
@@ -182,102 +197,6 @@ INFERENCE = (
         new="THRESHOLD = 0.6",
         tests=(f"{SEGMENTER}::test_results_have_the_sources_size_and_everything_asked_for",),
         why="Section 3.3: a mask is what is above 0.5.",
-    ),
-    Mutant(
-        name="phones-upside-down",
-        file="video/orientation.py",
-        old="is_mirrored_in_x=c < 0, is_mirrored_in_y=b < 0",
-        new="is_mirrored_in_x=b < 0, is_mirrored_in_y=c < 0",
-        tests=("video/test_video_reader.py::test_rotation_is_applied",),
-        why="Videos filmed upright would stand on their heads.",
-    ),
-    Mutant(
-        name="times-by-counting",
-        file="video/file_source.py",
-        old="timestamp = clock.seconds(frame)",
-        new="timestamp = index / float(self._rate)",
-        tests=("video/test_video_reader.py::test_variable_frame_rate_keeps_the_times",),
-        why="Phones film at a rate that varies.",
-    ),
-    Mutant(
-        name="streams-at-their-beginning",
-        file="video/transforms.py",
-        old="np.full_like(seconds, -1)",
-        new="np.full_like(seconds, 0)",
-        tests=("video/test_video_transforms.py::test_a_frames_time_is_its_seconds_and_how_much_of_the_video_is_over",),
-        why="An unknown end would pass for the video's first frame.",
-    ),
-    Mutant(
-        name="palette-dark",
-        file="video/overlay.py",
-        old="(bit << (7 - place))",
-        new="(bit << place)",
-        tests=("video/test_video_overlay.py::test_palette_is_the_standard_one",),
-        why="DAVIS's masks have VOC's colours.",
-    ),
-    Mutant(
-        name="pictures-numbered-anew",
-        file="video/folder_source.py",
-        old="upright_pixels(path), path.name)",
-        new="upright_pixels(path))",
-        tests=("video/test_video_writer.py::test_pictures_of_a_folder_keep_their_names",),
-        why="Masks would lie on other pictures than their own.",
-    ),
-    Mutant(
-        name="sound-at-its-own-clock",
-        file="video/sound.py",
-        old="delay = round(self._starts_at / packet.time_base)",
-        new="delay = 0",
-        tests=("video/test_sound.py::test_the_overlay_sounds_as_the_source",),
-        why="Pictures count from the first one, and the sound would come late.",
-    ),
-    Mutant(
-        name="sound-taken-out-anew",
-        file="video/guarded/sound_copy.py",
-        old="    @cached_property\n",
-        new="    @property\n",
-        tests=("video/test_sound.py::test_every_sentences_own_overlay_sounds_and_a_matte_is_silent",),
-        why="Of a long video with many sentences it takes as long as decoding it.",
-    ),
-    Mutant(
-        name="writers-that-fail-unheard",
-        file="video/writers/background.py",
-        old="        self._failure.raise_if_any()\n        if not self._lines:",
-        new="        if not self._lines:",
-        tests=("video/writers/test_background.py::test_what_goes_wrong_comes_out_and_nothing_is_finished",),
-        why="A full disk would be told at the end of a video of hours.",
-    ),
-    Mutant(
-        name="readers-that-wait-for-nobody",
-        file="video/guarded/read_ahead.py",
-        old="        _make_room(fetched)\n",
-        new="",
-        tests=("video/guarded/test_read_ahead.py::test_whoever_leaves_early_ends_the_reading",),
-        why="Each reading that is left early would leave a thread and a process behind.",
-    ),
-    Mutant(
-        name="kept-frames-all",
-        file="video/array_source.py",
-        old="iter(self._kept[start::every])",
-        new="iter(self._kept)",
-        tests=("video/test_memory_sources.py::test_a_small_video_is_decoded_once_for_any_number_of_readings",),
-        why="A second look at every n-th frame would see all of them.",
-    ),
-    Mutant(
-        name="polygons-between-pixels",
-        file="video/writers/polygons.py",
-        old="_LEVEL = 0.999",
-        new="_LEVEL = 0.5",
-        tests=(f"{AGREE}::test_yolo_of_real_masks",),
-        why="Filled with its border, the polygon would be a pixel too large.",
-    ),
-    Mutant(
-        name="cvat-tracks-without-end",
-        file="video/writers/cvat.py",
-        old="((index, 0), (index + 1, 1))",
-        new="((index, 0), (index + 1, 0))",
-        tests=(f"{AGREE}::test_cvat_for_video_has_a_track_per_mask_because_it_knows_no_longer_ones",),
-        why="A mask would stay for the rest of the video.",
     ),
     Mutant(
         name="runs-row-by-row",

@@ -1,6 +1,7 @@
 """Pictures in a video file's colours: FFmpeg's own, whoever converts them, with its tables made once."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from av.video.reformatter import VideoReformatter
 
 from locater.records import Pixels
 from locater.video import mp4
-from locater.video.mp4 import Mp4File
+from locater.video.mp4 import H264, MATTE, PRORES_4444, Mp4File
 
 
 def planes(frame: VideoFrame) -> list[bytes]:
@@ -45,25 +46,71 @@ def test_pictures_of_another_size_are_converted_at_their_own(tmp_path: Path) -> 
     assert [(each.height, each.width) for each in (file.converted(noise(*size, 0)) for size in sizes)] == sizes
 
 
-def test_each_thread_makes_ffmpegs_tables_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[VideoReformatter]:
+    """FFmpeg's tables that are made from now on, on threads that have none yet."""
+    tables: list[VideoReformatter] = []
 
     def counted() -> VideoReformatter:
-        made.append(threading.get_ident())
-        return VideoReformatter()
+        tables.append(VideoReformatter())
+        return tables[-1]
 
     monkeypatch.setattr(mp4, "VideoReformatter", counted)
-    file = Mp4File(tmp_path / "a.mp4", 24.0)
-    both = threading.Barrier(2)
+    return tables
 
-    def convert() -> None:
+
+def on_new_threads(count: int, work: Callable[[], None]) -> None:
+    both = threading.Barrier(count)
+
+    def meet_and_work() -> None:
         both.wait()
-        for seed in range(4):
-            file.converted(noise(64, 96, seed))
+        work()
 
-    threads = [threading.Thread(target=convert) for _ in range(2)]
+    threads = [threading.Thread(target=meet_and_work) for _ in range(count)]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
+
+
+def test_each_thread_makes_ffmpegs_tables_once(tmp_path: Path, made: list[VideoReformatter]) -> None:
+    file = Mp4File(tmp_path / "a.mp4", 24.0)
+
+    def convert() -> None:
+        for seed in range(4):
+            file.converted(noise(64, 96, seed))
+
+    on_new_threads(2, convert)
     assert len(made) == 2
+
+
+def test_the_files_of_a_thread_share_its_tables(tmp_path: Path, made: list[VideoReformatter]) -> None:
+    files = [
+        Mp4File(tmp_path / f"{number}.mp4", 24.0, encoding=encoding) for number, encoding in enumerate((H264, MATTE))
+    ]
+    pictures = [noise(64, 96, seed) for seed in range(4)]
+    found: list[list[bytes]] = []
+
+    def convert() -> None:
+        frames = [file.converted(picture) for picture in pictures for file in files]
+        found.extend(planes(each) for each in frames)
+
+    on_new_threads(1, convert)
+    assert len(made) == 1
+    apart = [planes(mp4._Conversion(H264, (64, 96, 3)).of(picture)) for picture in pictures for _ in files]
+    assert found == apart
+
+
+def test_a_thread_keeps_tables_of_two_kinds_of_pictures_at_most(tmp_path: Path, made: list[VideoReformatter]) -> None:
+    file, with_alpha = Mp4File(tmp_path / "a.mp4", 24.0), Mp4File(tmp_path / "b.mov", 24.0, encoding=PRORES_4444)
+
+    def convert() -> None:
+        for _ in range(3):
+            file.converted(noise(64, 96, 0))
+            with_alpha.converted(np.zeros((64, 96, 4), np.uint8))
+        file.converted(noise(32, 48, 0))
+        with_alpha.converted(np.zeros((64, 96, 4), np.uint8))  # used last but one
+        file.converted(noise(64, 96, 0))
+
+    on_new_threads(1, convert)
+    assert len(made) == 4

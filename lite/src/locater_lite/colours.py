@@ -11,6 +11,16 @@ from locater_lite.text.said_colours import SaidColour
 
 TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
 WHITE = (0.95047, 1.0, 1.08883)  # D65
+COLOURLESS, MOST_COLOURED = 12, 0.01  # levels between red, green and blue in a frame without colours; of its pixels
+WITHOUT_COLOUR = ("black", "white", "gray")  # what can be seen in any frame
+
+
+def measurable(colours: Sequence[SaidColour], pixels: Array, rules: Mapping[str, Any]) -> tuple[SaidColour, ...]:
+    """Those of the colours that can be measured in a frame (H, W, 3): in black and white nothing can be red."""
+    each = pixels.reshape(-1, 3)
+    some = each[:: max(len(each) // rules["most_pixels"], 1)]
+    is_coloured = np.quantile(np.ptp(some, axis=-1), 1 - MOST_COLOURED) >= COLOURLESS
+    return tuple(colour for colour in colours if is_coloured or colour.word in WITHOUT_COLOUR)
 
 
 def shares_of(pixels: Array, mask: Array, rules: Mapping[str, Any]) -> Array:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from locater_lite.colours import shares_of, verdict_on
+from locater_lite.colours import measurable, shares_of, verdict_on
 from locater_lite.graphs import Graphs
 from locater_lite.pixels import Array
 from locater_lite.sentences import Reader
@@ -95,8 +95,8 @@ class Judge:
         placed, carriers_ = _placed(self._weights, found["seen"]), self._carriers[own]
         on = _logits(self._weights, placed, found["taken_for"], carriers_, _named(self._weights, carriers_))
         rest = on[0].tolist()
-        if self._colours[row]:
-            rest.append(verdict_on(self._colours[row], shares_of(pixels, mask, self._rules), self._rules))
+        if colours := self._colours[row] and measurable(self._colours[row], pixels, self._rules):
+            rest.append(verdict_on(colours, shares_of(pixels, mask, self._rules), self._rules))
         return np.array([on_noun if self._asked.nouns[row].any() else 0.0, min(rest, default=0.0)], np.float32)
 
     def _familiarity(self, nouns: Array) -> Array:

@@ -77,11 +77,12 @@ def redrawn(refine: Refine, pixels: Array, logits: Array, rules: dict[str, Any],
         return first, None
     height, width = first.shape
     own = [rules["own_enlarged"] * side / PATCH for side in pixels.shape[:2]]
+    seen = max(own, whole, key=math.prod)  # a small video too is seen as large as in whole frames
     box = _box_around(mask)
     margin = max(LEAST_MARGIN, MARGIN * max(box[2] - box[0], box[3] - box[1]))
     left, top = (max(0, math.floor(edge - margin)) for edge in box[:2])
     right, bottom = (min(most, math.ceil(edge + margin)) for edge, most in zip(box[2:], (width, height), strict=True))
-    across, down = (right - left) * own[1] / width, (bottom - top) * own[0] / height  # cells, as in the frame
+    across, down = (right - left) * seen[1] / width, (bottom - top) * seen[0] / height  # cells, as in the frame
     less = min(1.0, math.sqrt(rules["refined_cells"] / (down * across)))
     rows, columns = (max(LEAST_CELLS, 2 * round(less * side / 2)) for side in (down, across))
     coarse, part = _in_crop(refine, pixels, first, (top, bottom, left, right), (rows, columns))

@@ -49,7 +49,10 @@ _Call = tuple[Any, ...]
 
 
 class Chunks:
-    """One network's way with chunks; with `is_replayed`, on a GPU, those of full length are replayed as CUDA graphs."""
+    """One network's way with chunks; with `is_replayed`, on a GPU, they are replayed as CUDA graphs.
+
+    Captured is what has full length; a last, shorter chunk is filled up where that is sooner done.
+    """
 
     def __init__(self, model: Locater, is_replayed: bool, effort: Effort = Effort()) -> None:  # noqa: B008
         self.model = model

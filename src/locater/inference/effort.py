@@ -27,7 +27,8 @@ class Effort:
 def effort_of(quality: Quality, device: torch.device) -> Effort:
     """What is done for a quality on a device.
 
-    On a GPU whole frames are refined whatever the quality: a CUDA graph holds one shape, and crops have many.
+    On a GPU whole frames are refined whatever the quality, as part of a CUDA graph: where a crop lies is known only
+    when its mask is, so that crops would be launched op by op and each would wait for the GPU.
     """
     if quality not in QUALITIES:
         raise LocaterError(f"There is no quality '{quality}'; choose one of {', '.join(QUALITIES)}.")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from locater.compute.device import ahead_of_queue
-from locater.inference.seen_colours import shares_of, verdict_on
+from locater.inference.seen_colours import measurable, shares_of, verdict_on
 from locater.model.locater import Locater
 from locater.model.second_look import WELL_KNOWN, Asked, SecondLook
 from locater.model.visual.efficientnet import EfficientNetLite
@@ -124,9 +124,9 @@ class Judge:
         for place, row in enumerate(chosen):
             of_row = [float(on_carriers[place, carrier]) for carrier, owner in enumerate(said.carried) if owner == row]
             verdicts[place, 0] = on_nouns[place, row] if said.nouns.nouns[row].any() else 0.0
-            if said.colours[row]:
+            if colours := said.colours[row] and measurable(said.colours[row], result.frame.pixels):
                 shares = shares_of(result.frame.pixels, result.masks[row])
-                of_row.append(verdict_on(said.colours[row], shares, CARRIER_DOUBTED))
+                of_row.append(verdict_on(colours, shares, CARRIER_DOUBTED))
             verdicts[place, 1] = min(of_row, default=0.0)
         return verdicts
 

@@ -4,6 +4,7 @@ The network sees the 1,080 lines of a frame in 256; a crop of the frame itself s
 was filmed, in the same time.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -55,7 +56,8 @@ def _redrawn(
         return first, None
     height, width = first.shape
     own = ENLARGED * pixels.shape[0] / PATCH, ENLARGED * pixels.shape[1] / PATCH
-    crop = crop_around(box_around(mask[None])[0] * max(height, width), height, width, own, most_cells)
+    seen = max(own, whole, key=math.prod)  # a small video too is seen as large as in whole frames
+    crop = crop_around(box_around(mask[None])[0] * max(height, width), height, width, seen, most_cells)
     coarse, part = _in_crop(refiner, pixels, first, crop)
     after = coarse > 0
     if mask.sum() >= LARGE * mask.numel() and (mask & after).sum() < ALIKE * (mask | after).sum():

@@ -20,6 +20,10 @@ MOST_PIXELS = 3000  # of a mask that are looked at
 # `coco-val` does not ask for (`python -m experiments.words.colours_said`).
 LEAST_SHARE, NEARBY_COUNTS = 0.02, 0.1
 LEAST_WORN = LEAST_SHARE / 2  # of clothes, which are a part of the thing
+# A frame is without colours where the lowest and the highest of red, green and blue are less than so many levels apart
+# in all pixels but a hundredth: compression and scanning make a few levels of gray, and a stamp may be in colour.
+COLOURLESS, MOST_COLOURED = 12, 0.01
+WITHOUT_COLOUR = ("black", "white", "gray")  # what can be seen in any frame
 NEARBY: Mapping[str, tuple[str, ...]] = {
     "red": ("orange", "brown", "pink"),
     "orange": ("brown", "red", "yellow"),
@@ -38,6 +42,14 @@ COUNTS = torch.eye(len(COLOUR_WORDS))  # (C, C): by what is said, how much pixel
 for _word, _others in NEARBY.items():
     for _other in _others:
         COUNTS[COLOUR_WORDS.index(_word), COLOUR_WORDS.index(_other)] = NEARBY_COUNTS
+
+
+def measurable(colours: Sequence[SaidColour], pixels: Pixels) -> tuple[SaidColour, ...]:
+    """Those of the colours that can be measured in a frame (H, W, 3): in black and white nothing can be red."""
+    each = pixels.reshape(-1, 3)
+    some = each[:: max(len(each) // MOST_PIXELS, 1)]
+    is_coloured = np.quantile(np.ptp(some, axis=-1), 1 - MOST_COLOURED) >= COLOURLESS
+    return tuple(colour for colour in colours if is_coloured or colour.word in WITHOUT_COLOUR)
 
 
 def shares_of(pixels: Pixels, mask: Mask) -> Tensor:

@@ -31,6 +31,7 @@ _FEW_FRAMES = {"tune": "zerolatency"}
 # number: a file's bytes follow from what lay in memory. Without the tree they follow from the pictures alone.
 _MACROBLOCK, _BLOCKS_AT_ONCE = 16, 8
 _NO_TREE = {"x264-params": "mbtree=0"}
+_KEPT = 2  # conversions of a thread: a run's pictures have one size, with alpha or without; of 4K each holds 24 MB
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,6 @@ class Mp4File:
         self._stream: VideoStream | None = None
         self._sound: Sound | None = None
         self._last_tick = -1
-        self._conversions = threading.local()
 
     def __enter__(self) -> Self:
         return self
@@ -85,10 +85,7 @@ class Mp4File:
     def converted(self, pixels: Pixels) -> VideoFrame:
         """A picture in the colours of the file, for `write_converted`; any thread may make any frame's."""
         picture = even_sized(pixels) if self._encoding.stored_as == "yuv420p" else pixels
-        known: _Conversion | None = getattr(self._conversions, "last", None)
-        if known is None or known.shape != picture.shape:
-            known = self._conversions.last = _Conversion(self._encoding, picture.shape)
-        return known.of(picture)
+        return _CONVERSIONS.for_(self._encoding, picture.shape).of(picture)
 
     def write_converted(self, frame: VideoFrame, timestamp: float) -> None:
         """Encode the next picture, which `converted` made."""
@@ -188,6 +185,24 @@ class _Conversion:
         if channels == 4:
             _set_alpha(frame, picture[..., 3])
         return frame
+
+
+class _Conversions(threading.local):
+    """A thread's conversions, for all its files together."""
+
+    def __init__(self) -> None:
+        self._last_used: dict[tuple[str, str, tuple[int, ...]], _Conversion] = {}  # the latest at the end
+
+    def for_(self, encoding: Encoding, shape: tuple[int, ...]) -> _Conversion:
+        """That of pictures (H, W, channels) into the colours of such a file."""
+        key = encoding.given_as, encoding.stored_as, shape
+        self._last_used[key] = found = self._last_used.pop(key, None) or _Conversion(encoding, shape)
+        if len(self._last_used) > _KEPT:
+            del self._last_used[next(iter(self._last_used))]
+        return found
+
+
+_CONVERSIONS = _Conversions()
 
 
 def even_sized(picture: Pixels) -> Pixels:

@@ -19,6 +19,7 @@ from locater.bench.harness.request import BenchRequest
 from locater.bench.harness.timing import measure
 from locater.bench.suites.precision import knows_the_demo, overlap
 from locater.compute.precision import AUTO, dtype_of, find_precision
+from locater.evaluation.metrics.packed_masks import PackedMask
 from locater.export.onnx_files import export
 from locater.export.runtime import ExportedModel
 from locater.inference.chunks import Chunks
@@ -124,8 +125,8 @@ def _check(name: str, reference: Tensor, logits: Tensor, size: int, least_iou: f
     """Logits where both are the same in float32, masks where one is rounded or made with less work."""
     if least_iou is None:
         return agreement(f"{name}, logits", reference, logits)
-    ours, theirs = (network_masks(each, size)[0].numpy() for each in (reference, logits))
-    return Check(f"{name}, 1 - IoU of masks", 1 - float(overlap(list(ours), list(theirs))["mean"]), 1 - least_iou)
+    ours, theirs = (map(PackedMask.of, network_masks(each, size)[0].numpy()) for each in (reference, logits))
+    return Check(f"{name}, 1 - IoU of masks", 1 - float(overlap(ours, theirs)["mean"]), 1 - least_iou)
 
 
 def _ways(

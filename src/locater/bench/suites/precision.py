@@ -1,6 +1,6 @@
 """What a lower precision does to a checkpoint's masks: their IoU with the masks of float32, on what it is for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,12 @@ from locater.bench.harness.request import BenchRequest
 from locater.compute.precision import PRECISIONS, Precision
 from locater.datasets.catalog import find_source
 from locater.errors import LocaterError
+from locater.evaluation.metrics.packed_masks import PackedMask
 from locater.inference.demo import demo_clip
 from locater.inference.segmenter import Segmenter
 from locater.model.checkpoint import from_pretrained
 from locater.model.locater import Locater
-from locater.records import FrameSource, Mask
-from locater.video.overlap import mask_iou
+from locater.records import FrameSource
 from locater.video.reader import open_source
 from locater.worlds.shapes import KINDS, ShapesWorld
 
@@ -36,7 +36,7 @@ class Asked:
 def run(request: BenchRequest) -> Report:
     """IoU of every lower precision's masks with float32's: of named data, the demo clip, or rendered videos."""
     videos, told = _videos(request, from_pretrained(request.trained))
-    references = _masks(request, "float32", videos)
+    references = list(_masks(request, "float32", videos))
     rows: list[Row] = []
     for precision in PRECISIONS:
         if precision == "float16" and not request.is_cuda:
@@ -89,26 +89,29 @@ def _questions(data: str, most: int) -> tuple[list[Asked], str]:
     return [Asked(each.frames, [each.info.expression]) for each in samples], f"{len(infos)} questions of {data}"
 
 
-def overlap(references: Sequence[Mask], candidates: Sequence[Mask]) -> dict[str, float | int | str]:
-    """How far two lists of masks agree, and whether that is enough."""
-    common = [int((one & other).sum()) for one, other in zip(references, candidates, strict=True)]
-    either = [int((one | other).sum()) for one, other in zip(references, candidates, strict=True)]
-    ratios = [mask_iou(one, other) for one, other in zip(references, candidates, strict=True)]
+def overlap(references: Iterable[PackedMask], candidates: Iterable[PackedMask]) -> dict[str, float | int | str]:
+    """How far the masks of both agree, pair by pair, and whether that is enough."""
+    counts = [_counts(one, other) for one, other in zip(references, candidates, strict=True)]
+    common, either = (sum(each) for each in zip(*counts, strict=True))
+    ratios = [both / union if union else 1.0 for both, union in counts]
     mean = float(np.mean(ratios))
     return {
         "mean": mean,
-        "pooled": sum(common) / sum(either) if sum(either) else 1.0,
+        "pooled": common / either if either else 1.0,
         "lowest": min(ratios),
-        "empty frames": sum(union == 0 for union in either),
+        "empty frames": sum(union == 0 for _, union in counts),
         "aim": "reached" if mean >= AIM else f"missed by {AIM - mean:.4f}",
     }
 
 
-def _masks(request: BenchRequest, precision: Precision, videos: Sequence[Asked]) -> list[Mask]:
+def _counts(one: PackedMask, other: PackedMask) -> tuple[int, int]:
+    """Pixels of both masks, and of either."""
+    return (one.bits & other.bits).bit_count(), (one.bits | other.bits).bit_count()
+
+
+def _masks(request: BenchRequest, precision: Precision, videos: Sequence[Asked]) -> Iterator[PackedMask]:
+    """The masks of all videos one after the other, packed: sixty videos' would be gigabytes."""
     segmenter = Segmenter(from_pretrained(request.trained), request.device, precision, quality="best")
-    return [
-        mask
-        for video in videos
-        for result in segmenter.segment(video.frames, video.sentences, anyway=True)
-        for mask in result.masks
-    ]
+    for video in videos:
+        for result in segmenter.segment(video.frames, video.sentences, anyway=True):
+            yield from map(PackedMask.of, result.masks)

@@ -17,7 +17,7 @@ from locater.bench.harness.clip import preset_config
 from locater.bench.harness.report import Report, Row
 from locater.bench.harness.request import BenchRequest
 from locater.bench.harness.timing import measure
-from locater.config import TrainingConfig, training_stages
+from locater.config import TrainingConfig
 from locater.errors import LocaterError
 from locater.model.build import build
 from locater.model.visual.drop_path import DropPath
@@ -25,6 +25,7 @@ from locater.model.visual.recogniser import Recogniser
 from locater.model.visual.refiner import Refiner
 from locater.model.word_embedding import PretrainedEmbedding
 from locater.training.data.sources import open_data
+from locater.training.recipe import AverageConfig, parse_recipe
 from locater.training.trainer import Trainer
 
 PLAIN = "op by op"
@@ -119,12 +120,14 @@ def _made(request: BenchRequest, changes: dict[str, Any]) -> Way:
 
 
 def _stage(request: BenchRequest) -> TrainingConfig:
-    """The stage that was asked for, or the preset's last."""
-    stages = training_stages(request.preset)
+    """The stage that was asked for, by its number in the recipe, or the preset's last."""
+    stages = parse_recipe(request.preset, {})
     number = len(stages) if request.stage is None else request.stage
     if number > len(stages):
         raise LocaterError(f"The preset {request.preset} has {len(stages)} stages; choose --stage 1 to {len(stages)}.")
     stage = stages[number - 1]
+    if isinstance(stage, AverageConfig):
+        raise LocaterError(f"Stage {number} of {request.preset} is an average; choose another.")
     if stage.cached_clips:
         raise LocaterError(f"Stage {number} of {request.preset} learns from features kept before it; choose another.")
     return stage
