@@ -12,7 +12,8 @@ from locater.batch import parts
 from locater.batch.manifest import Named
 from locater.batch.records import Outcome
 from locater.batch.work import VideoWork
-from locater.inference.segmenter import CHUNK_FRAMES, Segmenter
+from locater.inference.chunk_length import CHUNK_FRAMES
+from locater.inference.segmenter import Segmenter
 from locater.inference.writing import Writing, write_results
 from locater.records import FrameResult, VideoState
 from locater.video.reader import open_source

@@ -12,8 +12,9 @@ from torch import Tensor
 from locater.compute.cuda_graph import CapturedGraph, Replays, TensorFunction
 from locater.config import preset
 from locater.inference.async_results import packed, unpacked
+from locater.inference.chunk_length import chunk_frames_of
 from locater.inference.chunks import Chunks, Plan
-from locater.inference.segmenter import Segmenter, chunk_frames_of
+from locater.inference.segmenter import Segmenter
 from locater.model.build import build
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater

@@ -48,6 +48,20 @@ def test_an_interrupted_video_goes_on_bit_for_bit(quality: Quality, video: npt.N
     assert np.array_equal(soft_of(whole), np.concatenate([soft_of(begun), soft_of(rest)]))
 
 
+def test_the_first_mask_waits_for_no_other_frame(video: npt.NDArray[np.uint8]) -> None:
+    segmenter = segmenter_of("default")
+    encoded: list[int] = []
+    segmenter.model.visual.register_forward_hook(lambda _, given, __: encoded.append(given[0].shape[1]))
+    results = segmenter.segment(list(video), SAID, frames_per_second=8)
+    next(results)
+    first = len(encoded)
+    assert first == 3 + 1  # of the first pass, whose interval is 4, and frame 0
+    assert len(list(results)) == 10 and len(encoded) == 3 + 11
+    at_once = soft_of(list(segmenter.segment(list(video), SAID, soft=True, frames_per_second=8, chunk_frames=11)))
+    cut = soft_of(list(segmenter.segment(list(video), SAID, soft=True, frames_per_second=8)))
+    np.testing.assert_allclose(cut, at_once, atol=1e-5)
+
+
 def test_qualities_differ_and_all_masks_are_of_the_videos_size(video: npt.NDArray[np.uint8]) -> None:
     by_quality = {
         quality: soft_of(list(segmenter_of(quality).segment(list(video), SAID, soft=True, frames_per_second=8)))

@@ -13,7 +13,8 @@ from torch import Tensor
 import locater
 from locater.config import preset
 from locater.errors import LocaterError
-from locater.inference.segmenter import NotUnderstoodWarning, Segmenter, chunk_frames_of
+from locater.inference.chunk_length import chunk_frames_of
+from locater.inference.segmenter import NotUnderstoodWarning, Segmenter
 from locater.model.build import build
 from locater.model.visual.encoder import VisualEncoder
 from locater.records import Frame, FrameResult, VideoState, VisualFeatures

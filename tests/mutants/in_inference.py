@@ -31,6 +31,14 @@ INFERENCE = (
         why="With the first answer still there, the second is never found.",
     ),
     Mutant(
+        name="first-mask-waits",
+        file="inference/chunk_length.py",
+        old="yield from (1, chunk - 1)",
+        new="yield from (chunk, chunk)",
+        tests=("inference/test_effort.py::test_the_first_mask_waits_for_no_other_frame",),
+        why="Whoever waits for the first mask would wait for the second frame as well.",
+    ),
+    Mutant(
         name="crops-in-cuda-graphs",
         file="inference/effort.py",
         old='if device.type == "cuda":',

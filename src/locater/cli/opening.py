@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from locater.cli.process.collecting import uncollected
 from locater.errors import LocaterError
 
 if TYPE_CHECKING:
@@ -19,15 +20,16 @@ def open_segmenter(
     checkpoint: str, device: str | None, precision: str, fast: bool = False, best: bool = False
 ) -> "Segmenter":
     """A ready segmenter; one sentence where device, precision, checkpoint or quality cannot be had."""
-    from locater.compute.device import find_device
-    from locater.compute.precision import AUTO, find_precision
-    from locater.inference.segmenter import load
-
     if fast and best:
         raise LocaterError("Masks are either made fast or as well as can be; choose one of --fast and --best.")
-    place = find_device(device)
-    chosen = AUTO if precision == AUTO else find_precision(precision, place)
-    return load(checkpoint, place, chosen, "fast" if fast else "best" if best else "default")
+    with uncollected():
+        from locater.compute.device import find_device
+        from locater.compute.precision import AUTO, find_precision
+        from locater.inference.segmenter import load
+
+        place = find_device(device)
+        chosen = AUTO if precision == AUTO else find_precision(precision, place)
+        return load(checkpoint, place, chosen, "fast" if fast else "best" if best else "default")
 
 
 def need_web() -> None:

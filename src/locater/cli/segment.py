@@ -26,6 +26,7 @@ from locater.cli.options import (
     ThresholdOption,
     VideosAndSentences,
 )
+from locater.cli.process.collecting import uncollected
 from locater.cli.segmenting.corrections import read_corrections, sentences_for
 from locater.cli.segmenting.formats import read_formats
 from locater.cli.segmenting.videos import Job, place_results, read_words
@@ -125,8 +126,9 @@ def _segment_each(
 
 
 def _opened(job: Job, force: bool) -> "FrameSource":
-    from locater.io.results_folder import check_results_folder
-    from locater.video.reader import open_source
+    with uncollected():
+        from locater.io.results_folder import check_results_folder
+        from locater.video.reader import open_source
 
     check_results_folder(job.out, force=force)
     return open_source(job.video)

@@ -23,8 +23,8 @@ from locater.export.runtime import FIRST_CELLS, SETTINGS, ExportedModel
 from locater.export.same_convolution import SAME_CONVOLUTION, same_convolutions
 from locater.inference import judging, redrawing, seen_colours
 from locater.inference.async_results import THRESHOLD
+from locater.inference.chunk_length import CHUNK_FRAMES
 from locater.inference.effort import DEFAULT_CELLS
-from locater.inference.segmenter import CHUNK_FRAMES
 from locater.io.results_folder import results_folder
 from locater.model.locater import Locater
 from locater.model.second_look import LEAD, RARE_GIVEN, RARE_LEAD, TAKEN_LEAD, WELL_KNOWN, SecondLook

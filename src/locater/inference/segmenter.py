@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Self
@@ -17,6 +17,7 @@ from locater.compute.precision import AUTO, Precision, dtype_of, find_precision
 from locater.errors import LocaterError
 from locater.inference.async_results import AsyncResults
 from locater.inference.averaged_views import PLAIN, AveragedViews
+from locater.inference.chunk_length import chunk_frames_of, chunk_lengths
 from locater.inference.chunks import Chunks, Plan
 from locater.inference.correction.corrected_video import CorrectedVideo
 from locater.inference.correction.correction_checks import check_plain, checked_corrections
@@ -24,7 +25,7 @@ from locater.inference.effort import Quality, effort_of
 from locater.inference.judging import Judge
 from locater.inference.resuming import PassOne, check_state
 from locater.model import checkpoint
-from locater.model.cast_model import cast_model
+from locater.model.cast_model import cast_in_place, cast_model
 from locater.model.locater import Locater
 from locater.model.second_look import SecondLook
 from locater.records import (
@@ -47,11 +48,7 @@ from locater.video.track import MaskTrack
 
 Source = str | Path | Sequence[str | Path] | Image.Image | Tensor | FrameSource | Iterable[Pixels]
 
-CHUNK_FRAMES = 2  # on a CPU: the first mask need not wait for many, and more make it no faster
-CHUNK_BYTES = 32 * 2**20  # of such a chunk's frames: of 4K video one
 _ANY_WORD = "the"  # stands where nothing is said
-CUDA_CHUNK_ROWS = 36  # frames times sentences that keep a large GPU busy
-CUDA_LEAST_FRAMES = 8
 # Of pass one's frames, which pass two then need not decode: a short clip's, and on a GPU, which waits for them, more.
 KEPT_BYTES = {False: 36 * 2**20, True: 2**30}
 
@@ -75,17 +72,23 @@ class Segmenter:
         precision: Precision | Literal["auto"] = "float32",
         second_look: SecondLook | None = None,
         quality: Quality = "best",
+        reopened: Callable[[], Locater] | None = None,
     ) -> None:
+        """`reopened` gives the same network once more, where there is a way: `model` then need not stay as it is."""
         self.device = find_device(None if device is None else str(device))
         self.quality = quality
         effort = effort_of(quality, self.device)
         is_exact = precision == AUTO and quality == "best"
         self.precision = find_precision("float32" if is_exact else precision, self.device)
-        exact = model.to(self.device).eval()
-        self._exact: Callable[[], Locater] = lambda: exact
-        self.config = exact.config
+        given = model.to(self.device).eval()
+        self.config = given.config
         self.second_look = second_look
-        cast = cast_model(exact, dtype_of(self.precision))
+        self._exact: Callable[[], Locater] = lambda: given
+        if reopened is None or self.precision == "float32":
+            cast = cast_model(given, dtype_of(self.precision))
+        else:  # hardly anybody needs the exact weights again, and they are twice as large
+            cast = cast_in_place(given, dtype_of(self.precision))
+            self._exact = cache(lambda: reopened().to(self.device))
         self.chunks = Chunks(cast, self.device.type == "cuda", effort)
 
     @classmethod
@@ -102,10 +105,8 @@ class Segmenter:
         """
         folder = checkpoint.find_checkpoint(name_or_path)
         second_look = checkpoint.load_second_look(folder)
-        made = cls(checkpoint.from_pretrained(folder), device, precision, second_look, quality)
-        if made.precision != "float32":  # hardly anybody needs the exact weights again, and they are twice as large
-            made._exact = cache(lambda: checkpoint.from_pretrained(folder).to(made.device))
-        return made
+        opened = partial(checkpoint.from_pretrained, folder)
+        return cls(opened(), device, precision, second_look, quality, opened)
 
     @property
     def model(self) -> Locater:
@@ -337,7 +338,9 @@ class Segmenter:
         frames = source.frames(start=first)
         is_ahead = self._is_ahead(is_live)
         waiting: AsyncResults | None = None
-        while some := list(islice(frames, chunk)):
+        is_by_frame = self.chunks.effort.is_by_frame and self.chunks.model.visual.window == 1
+        lengths = chunk_lengths(first, chunk, is_by_frame)
+        while some := list(islice(frames, next(lengths))):
             done = max(0, state.frame_index - some[0].index)  # frames before the interruption
             if done >= len(some):
                 continue
@@ -383,13 +386,6 @@ def load(
 ) -> Segmenter:
     """A ready segmenter: `locater.load("default").track("clip.mp4", "the dog on the left")`."""
     return Segmenter.from_pretrained(name_or_path, device, precision, quality)
-
-
-def chunk_frames_of(device: torch.device, sentences: int, frame_bytes: int = 1) -> int:
-    """How many frames are segmented together: on a GPU more, but not for many sentences, as each has its memories."""
-    if device.type == "cuda":
-        return max(CUDA_LEAST_FRAMES, CUDA_CHUNK_ROWS // sentences)
-    return max(1, min(CHUNK_FRAMES, CHUNK_BYTES // frame_bytes))
 
 
 def _frame_bytes(info: VideoInfo) -> int:

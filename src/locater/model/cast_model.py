@@ -22,16 +22,18 @@ def cast_model(model: Locater, dtype: torch.dtype) -> Locater:
     Nothing is cast on the way, so that features between layers are half as large; sums inside LayerNorm, softmax,
     attention and matrix products stay in float32.
     """
-    if dtype == torch.float32:
-        return model
-    copied = copy.deepcopy(model)
+    return model if dtype == torch.float32 else cast_in_place(copy.deepcopy(model), dtype)
+
+
+def cast_in_place(model: Locater, dtype: torch.dtype) -> Locater:
+    """The network itself, which computes in `dtype` from now on: without the time that a copy takes."""
     exact = {
         id(tensor)
-        for part in copied.modules()
+        for part in model.modules()
         if isinstance(part, _EXACT_PARTS)
         for tensor in (*part.parameters(), *part.buffers())
     }
-    for tensor in (*copied.parameters(), *copied.buffers()):
+    for tensor in (*model.parameters(), *model.buffers()):
         if tensor.is_floating_point() and id(tensor) not in exact:
             tensor.data = tensor.data.to(dtype)
-    return copied
+    return model

@@ -1,6 +1,6 @@
 """A clip that is on the device already, and the network over it from frames to masks, as the segmenter runs it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -10,12 +10,12 @@ from locater.bench.harness.request import BenchRequest
 from locater.compute.cuda_graph import CapturedGraph
 from locater.config import ModelConfig, preset
 from locater.inference.async_results import THRESHOLD
+from locater.inference.chunk_length import chunk_frames_of
 from locater.inference.chunks import Chunks, Plan
-from locater.inference.segmenter import chunk_frames_of
 from locater.model.build import build
 from locater.model.cast_model import cast_model
 from locater.model.locater import Locater
-from locater.records import Tokens, Words
+from locater.records import Frame, Tokens, Words
 from locater.video.transforms import resize_soft
 
 WORDS = 20  # section 4.2, runtime analysis: "a text sequence of 20 words length"
@@ -67,23 +67,27 @@ def make_clip(model: Locater, frames: int, sentences: int, device: torch.device)
     )
 
 
-def in_chunks(chunks: Chunks, clip: DeviceClip, chunk: int | None = None) -> Tensor:
-    """Logits (E, T, h, w) as the segmenter computes them: sampled frames first, then chunk by chunk."""
+def in_chunks(chunks: Chunks, clip: DeviceClip, chunk: int | None = None, own: Sequence[Frame] = ()) -> Tensor:
+    """Logits (E, T, h, w) as the segmenter computes them: sampled frames first, then chunk by chunk.
+
+    With the video's `own` frames masks are redrawn in their pixels too, where the chunks' effort asks for it.
+    """
     words = chunks.read(clip.tokens)
     state = chunks.model.initial_state(words)
     count = clip.frames.shape[1]
     length = chunk_frames_of(chunks.device, len(words.expressions)) if chunk is None else chunk
-    if count <= length:
+    if count <= length and not own:
         return _at_once(chunks, clip, words, is_full=count == length)
     interval = chunks.model.config.memory.interval
     if state.global_cells.shape[1]:
         for frames, times in _pieces(clip.frames[:, ::interval], clip.times[:, ::interval], length):
             samples, is_full = tuple(range(frames.shape[1])), frames.shape[1] == length
             state = chunks.write_global(frames, times, words, state, samples, is_full)
-    logits = []
+    logits: list[Tensor] = []
     for frames, times in _pieces(clip.frames, clip.times, length):
         found = chunks.segment(frames, times, words, state, Plan(), is_full=frames.shape[1] == length)
-        logits.append(found.logits)
+        some = own[len(logits) * length :][:length]
+        logits.append((chunks.in_own_pixels(found, some) if some else found).logits)
         state = found.states[-1]
     return torch.cat(logits, dim=1)
 

@@ -22,10 +22,10 @@ from locater.compute.precision import AUTO, dtype_of, find_precision
 from locater.evaluation.metrics.packed_masks import PackedMask
 from locater.export.onnx_files import export
 from locater.export.runtime import ExportedModel
+from locater.inference.chunk_length import CHUNK_FRAMES
 from locater.inference.chunks import Chunks
 from locater.inference.demo import demo_clip
-from locater.inference.effort import Effort, Quality, effort_of
-from locater.inference.segmenter import CHUNK_FRAMES
+from locater.inference.effort import Quality, effort_of
 from locater.model.cast_model import cast_model
 from locater.model.checkpoint import from_pretrained
 from locater.model.compiled import compile_parts
@@ -37,7 +37,6 @@ from locater.worlds.shapes import ShapesWorld
 PLAIN = "float32, eager"  # the quality best
 # Of masks with plain float32's; `precision` says more of rounding, docs/results.md of what less work does to scores.
 LEAST_IOU, LEAST_DEFAULT_IOU, LEAST_FAST_IOU = 0.98, 0.97, 0.9
-WHOLE = Effort()
 Run = Callable[[], Tensor]  # logits (1, T, h, w)
 
 
@@ -78,7 +77,8 @@ def run(request: BenchRequest) -> Report:
         title=f"checkpoint {request.trained}, frames of {width} x {height}, {torch.get_num_threads()} threads, "
         "one sentence",
         timed="milliseconds per frame of the model alone: resized float frames to logits, in chunks of "
-        f"{CHUNK_FRAMES}, the global memory's pass and the text encoder included.",
+        f"{CHUNK_FRAMES}, the global memory's pass and the text encoder included, and of the qualities what redraws "
+        "masks in crops of the video's own pixels.",
         columns=("way", "median_ms", "lowest_ms", "highest_ms", "times as fast"),
         chart=Bars(
             "The model on the CPU", "ms per frame", {r["way"]: r["median_ms"] for r in rows if "median_ms" in r}
@@ -134,8 +134,8 @@ def _ways(
 ) -> list[tuple[str, Callable[[], Run], float | None]]:
     """A name, what makes the work, and the IoU that its masks must have with plain float32's; None: equal logits."""
 
-    def plain(network: Locater, effort: Effort = WHOLE) -> Run:
-        chunks = Chunks(network, is_replayed=False, effort=effort)
+    def plain(network: Locater) -> Run:
+        chunks = Chunks(network, is_replayed=False)
         clip = video.seen_by(chunks)
         return lambda: in_chunks(chunks, clip)
 
@@ -148,8 +148,10 @@ def _ways(
         return plain(fused)
 
     def of_quality(quality: Quality) -> Run:
-        chosen = find_precision(AUTO, request.device)
-        return plain(cast_model(model, dtype_of(chosen)), effort_of(quality, request.device))
+        network = cast_model(model, dtype_of(find_precision(AUTO, request.device)))
+        chunks = Chunks(network, is_replayed=False, effort=effort_of(quality, request.device))
+        clip = video.seen_by(chunks)
+        return lambda: in_chunks(chunks, clip, own=video.frames)
 
     ways: list[tuple[str, Callable[[], Run], float | None]] = [
         (PLAIN, lambda: plain(model), None),

@@ -23,8 +23,8 @@ from locater.bench.harness.clip import (
 from locater.bench.harness.report import Report, Row
 from locater.bench.harness.request import BenchRequest
 from locater.bench.harness.timing import measure
+from locater.inference.chunk_length import CHUNK_FRAMES
 from locater.inference.chunks import Chunks
-from locater.inference.segmenter import CHUNK_FRAMES
 from locater.model.compiled import compile_parts
 from locater.model.locater import Locater
 from locater.published.tables import printed_table

@@ -13,7 +13,8 @@ from locater.evaluation.metrics.packed_masks import PackedMask, compare
 from locater.evaluation.metrics.sample_score import Drawn, FrameScore, SampleScore
 from locater.inference.async_results import THRESHOLD
 from locater.inference.averaged_views import PLAIN
-from locater.inference.segmenter import Segmenter, chunk_frames_of
+from locater.inference.chunk_length import chunk_frames_of
+from locater.inference.segmenter import Segmenter
 from locater.records import FrameResult, Mask, Sample, Views
 from locater.video.transforms import resize_soft
 

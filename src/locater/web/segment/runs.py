@@ -10,7 +10,8 @@ import numpy as np
 from PIL import Image
 
 from locater.errors import LocaterError
-from locater.inference.segmenter import CHUNK_FRAMES, Segmenter
+from locater.inference.chunk_length import CHUNK_FRAMES
+from locater.inference.segmenter import Segmenter
 from locater.records import Correction, Frame, FrameResult, FrameSource, VideoInfo
 from locater.video.track import MaskTrack
 from locater.web.segment.turns import CancelledError
