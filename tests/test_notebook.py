@@ -50,7 +50,7 @@ def test_the_first_look_runs(
     assert track in shown and 'src="data:image/jpeg;base64,' in track._repr_html_()
     assert [image.size for image in shown if isinstance(image, Image.Image)] == [(640, 360)] * 2
     assert not np.array_equal(track.masks(1), corrected.masks(1))
-    assert corrected.mask(44, 1)[298, 317] and not corrected.mask(44, 1)[294, 99]
+    assert corrected.mask(46, 1)[298, 317] and not corrected.mask(46, 1)[294, 99]
     assert {"overlay.mp4", "masks", "boxes.csv", "images"} <= {
         path.name for path in (tmp_path / "first_look").iterdir()
     }

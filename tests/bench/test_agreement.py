@@ -31,6 +31,7 @@ from locater.model.build import build
 from locater.model.locater import Locater
 from locater.model.memory import LocalGlobalMemory, WriteRule
 from locater.worlds.shapes import vocabulary
+from tests.support.randomised import randomise
 
 CPU = torch.device("cpu")
 ASKED = BenchRequest(CPU, "float32", preset="tiny", is_quick=True)
@@ -138,3 +139,19 @@ def test_agreement_is_relative_and_never_of_nan_or_other_shapes(candidate: Tenso
 @pytest.mark.parametrize(("frames", "length"), [(15, 15), (80, 40), (100, 50), (300, 60), (10_000, 50), (1, 1)])
 def test_chunks_divide_the_video(frames: int, length: int) -> None:
     assert chunk_length(frames) == length
+
+
+def test_the_time_of_a_quality_has_what_redraws_its_masks() -> None:
+    changes = {"text": {"vocabulary": vocabulary()}, "refiner": {"enlarged": 1.5}}
+    model = build(preset("tiny", changes), seed=0)
+    assert model.refiner is not None
+    randomise(model.refiner)
+    video = cpu.shapes_video(model.config.image_size, 5)
+    segmenter = Segmenter(model, "cpu", "float32", quality="default")
+    clip = video.seen_by(segmenter.chunks)
+    coarse, redrawn = (in_chunks(segmenter.chunks, clip, own=own) for own in ((), video.frames))
+    assert coarse.shape == redrawn.shape and not torch.allclose(coarse, redrawn, atol=0.1)
+    whole = [frame.pixels for frame in video.frames]
+    results = list(segmenter.segment(whole, video.sentence, frames_per_second=12, anyway=True))
+    masks = network_masks(redrawn, results[0].masks.shape[-1])[0].numpy()
+    assert np.mean([ours == result.masks[0] for ours, result in zip(masks, results, strict=True)]) > 0.95

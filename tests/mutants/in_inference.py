@@ -279,6 +279,17 @@ INFERENCE = (
         why="A resumed video would be judged anew.",
     ),
     Mutant(
+        name="never-trusted-again",
+        file="inference/correction/following.py",
+        old="tells = followed.is_followed & (either > 0)",
+        new="tells = followed.is_followed & (either < 0)",
+        tests=(
+            "inference/correction/test_following.py::"
+            "test_the_network_is_trusted_as_far_as_it_comes_to_mark_what_is_followed",
+        ),
+        why="A correction where the network was wrong would undo frames far away where it is right.",
+    ),
+    Mutant(
         name="corrected-mask-not-remembered",
         file="inference/correction/corrected_video.py",
         old="after = self._model.told(chunk.clip.frame(t), written, before, after)",

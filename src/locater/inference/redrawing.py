@@ -1,7 +1,7 @@
 """Masks redrawn along the edges of the video's own pixels, each in a crop around it.
 
 The network sees the 1,080 lines of a frame in 256; a crop of the frame itself shows the refiner an edge as sharp as it
-was filmed, in the same time.
+was filmed.
 """
 
 import math

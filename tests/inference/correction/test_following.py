@@ -31,7 +31,7 @@ def followed_from(row: int, column: int, *others: tuple[int, int]) -> Followed:
     """The second of two expressions, corrected in a picture with the thing at one place."""
     (looks,) = looks_of(picture((row, column), *others))
     state = corrected_in(nobody_followed(2, looks), 1, looks, labels_of(mask(row, column)[None], GRID)[0], trust=0.0)
-    return seen(state, looks, torch.stack([NOTHING[0], mask(row, column)]), GRID)
+    return seen(state, looks, torch.stack([NOTHING[0], mask(row, column)]), NOTHING, GRID)
 
 
 def overlap(logits: Tensor, expected: Tensor) -> float:
@@ -59,7 +59,7 @@ def test_what_has_gone_is_not_found_and_found_when_it_is_back_elsewhere() -> Non
     (empty,) = looks_of(picture((7, 11)) * 0 + picture()[:, :, :1, :1])
     gone = found_again(state, empty, NOTHING, GRID)
     (back,) = looks_of(picture((5, 9)))
-    after = seen(state, empty, NOTHING, GRID)
+    after = seen(state, empty, NOTHING, NOTHING, GRID)
     assert overlap(found_again(after, back, NOTHING, GRID)[1], mask(5, 9)) > 0.5
     assert gone.shape == NOTHING.shape
 
@@ -71,6 +71,22 @@ def test_the_networks_own_answer_counts_as_far_as_it_is_trusted() -> None:
     doubted = found_again(state, looks, elsewhere, GRID)[1]
     trusted = found_again(Followed(**{**vars(state), "trust": torch.ones(2)}), looks, elsewhere, GRID)[1]
     assert not (doubted[12:16, 16:20] > 0).any() and (trusted[12:16, 16:20] > 0).all()
+
+
+def test_the_network_is_trusted_as_far_as_it_comes_to_mark_what_is_followed() -> None:
+    (looks,) = looks_of(picture((3, 3)))
+    state = followed_from(3, 3)
+    marked = torch.stack([NOTHING[0], mask(3, 3)])
+    right, wrong = marked.clone(), torch.stack([mask(3, 3), mask(6, 8)])
+    assert state.trust.tolist() == [0, 0]
+    for _ in range(20):
+        state = seen(state, looks, marked, right, GRID)
+    assert state.trust[1] > 0.95 and state.trust[0] == 0  # nobody follows the first
+    gone = seen(state, looks, NOTHING, NOTHING, GRID)
+    assert torch.equal(gone.trust, state.trust)  # where there is nothing, nothing is told
+    for _ in range(20):
+        state = seen(state, looks, marked, wrong, GRID)
+    assert state.trust[1] < 0.05
 
 
 def test_looks_have_one_length_and_fixed_size() -> None:

@@ -259,7 +259,7 @@ class CorrectedVideo:
         if is_told.any():
             written = torch.where(is_told[:, None, None], masks.final, masks.own)
             after = self._model.told(chunk.clip.frame(t), written, before, after)
-        return replace(after, followed=seen(followed, view.looks, masks.final, view.grid))
+        return replace(after, followed=seen(followed, view.looks, masks.final, masks.own, view.grid))
 
     # ---- The network -------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ ALIKE = 8  # places of a known frame that are asked
 SHARPNESS = 0.07  # differences of cosine likeness that count
 REACH = 0.15  # of the longer side: how far an object is looked for from where it was in the last frame
 UNKNOWN = 0.5
+PACE = 0.2  # of trust in the network, a frame
 LENIENCE = 0.5  # on a logit: it is more often overlooked than seen where it is not
 _LEAST = 1e-3  # a probability below it says no more
 
@@ -62,9 +63,18 @@ def forgotten(followed: Followed, rows: Tensor) -> Followed:
     return replace(followed, is_followed=followed.is_followed & ~rows)
 
 
-def seen(followed: Followed, looks: Tensor, logits: Tensor, grid: tuple[int, int]) -> Followed:
-    """The state after a frame whose masks are `logits` (B, h, w)."""
-    return replace(followed, last_looks=looks, last_labels=labels_of(logits, grid))
+def seen(followed: Followed, looks: Tensor, logits: Tensor, own: Tensor, grid: tuple[int, int]) -> Followed:
+    """The state after a frame whose masks are `logits` (B, h, w), where the network's own were `own`.
+
+    The network was wrong where it was corrected, and may be right elsewhere: as far as it comes to mark what is
+    followed, it is trusted.
+    """
+    ours, theirs = (each.flatten(1) > 0 for each in (logits, own))
+    either = (ours | theirs).sum(1)
+    agreed = ((ours & theirs).sum(1) / either.clamp(min=1)).to(followed.trust)
+    tells = followed.is_followed & (either > 0)
+    trust = torch.where(tells, followed.trust.lerp(agreed, PACE), followed.trust)
+    return replace(followed, last_looks=looks, last_labels=labels_of(logits, grid), trust=trust)
 
 
 def found_again(followed: Followed, looks: Tensor, own: Tensor, grid: tuple[int, int]) -> Tensor:
