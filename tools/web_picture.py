@@ -49,16 +49,17 @@ def _picture(url: str, size: tuple[int, int], is_dark: bool) -> bytes:
         page.goto(url)
         page.click("#example")
         page.wait_for_selector("#screen:not(.waiting)")
+        page.fill("#rows li:nth-child(2) input", "the cup that moves to the left")
         page.click("#segment")
         page.wait_for_selector("#take:not([hidden])")
-        page.fill("#frame", "40")  # near the end, when both cats are whole
-        page.wait_for_selector("#screen[data-mask='1/40']")
+        page.fill("#frame", "46")  # near the end, when the other cup is marked
+        page.wait_for_selector("#screen[data-mask='1/46']")
         page.click("#lines li:nth-child(2) button:has-text('Correct')")
         box = page.locator("#screen").bounding_box()
         if box is None:
             raise SystemExit("The page shows no clip.")
-        page.mouse.click(box["x"] + 0.71 * box["width"], box["y"] + 0.5 * box["height"])
-        page.mouse.click(box["x"] + 0.24 * box["width"], box["y"] + 0.45 * box["height"], button="right")
+        page.mouse.click(box["x"] + 0.495 * box["width"], box["y"] + 0.83 * box["height"])
+        page.mouse.click(box["x"] + 0.155 * box["width"], box["y"] + 0.82 * box["height"], button="right")
         page.evaluate("scrollTo(0, 0)")
         picture: bytes = page.screenshot()
         browser.close()

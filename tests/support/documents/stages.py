@@ -57,8 +57,9 @@ def clip_and_networks(here: Path) -> None:
 
 
 def corrections(here: Path) -> None:
-    """A drawn mask of the clip's size, and six sequences of DAVIS."""
+    """A drawn mask of the clip's size, six sequences of DAVIS, and a copy of a checkpoint."""
     clip_and_networks(here)
+    shutil.copytree(here / "default", here / "COPY")
     drawn = np.zeros((240, 320), np.uint8)
     drawn[60:120, 40:200] = 255
     Image.fromarray(drawn).save(here / "drawn.png")
