@@ -294,7 +294,7 @@ INFERENCE = (
         file="inference/correction/corrected_video.py",
         old="after = self._model.told(chunk.clip.frame(t), written, before, after)",
         new="pass",
-        tests=("inference/correction/test_corrected_video.py::test_clicks_are_honoured_and_the_frames_around_follow",),
+        tests=("inference/correction/test_corrected_video.py::test_live_a_correction_holds_from_its_frame_on",),
         why="The network would go on remembering the wrong mask.",
     ),
     Mutant(
