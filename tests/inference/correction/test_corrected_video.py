@@ -80,9 +80,9 @@ def test_live_a_correction_holds_from_its_frame_on(plain: Segmenter, video: Vide
     for index in range(6):
         np.testing.assert_allclose(soft(before[index]), soft(after[index]), atol=1e-4)
     assert after[6].masks[0, 15, 20] and not np.array_equal(soft(before[7]), soft(after[7]))
-    cells = [[results[index].state.local_cells for results in (before, after)] for index in (5, 6)]
-    torch.testing.assert_close(*cells[0], atol=1e-4, rtol=0)
-    assert not torch.allclose(*cells[1], atol=1e-3)  # the corrected mask is what is remembered of its frame
+    (five, ours_five), (six, ours_six) = ((before[i].state.local_cells, after[i].state.local_cells) for i in (5, 6))
+    torch.testing.assert_close(five, ours_five, atol=1e-4, rtol=0)
+    assert not torch.allclose(six, ours_six, atol=1e-3)  # the corrected mask is what is remembered of its frame
 
 
 def test_a_drawn_mask_is_kept_pixel_for_pixel_and_followed(plain: Segmenter, video: Video) -> None:
