@@ -1,5 +1,6 @@
 """The commands that segment: `locater segment`, `locater demo`."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,6 +89,7 @@ def segment(
         segmenter.read_words(sentences, anyway, {told.expression for told in corrections})
         return segmenter
 
+    _import_what_segments()
     with plain_warnings():
         _segment_each(jobs, force, open_network, write)
 
@@ -98,6 +100,13 @@ def _start_decoders() -> None:
 
     if can_guard():
         start_decoders()
+
+
+def _import_what_segments() -> None:
+    """Import once, before the first video, what every video needs."""
+    with uncollected():
+        for name in ("locater.video.reader", "locater.inference.writing"):
+            import_module(name)
 
 
 def _segment_each(
@@ -126,9 +135,8 @@ def _segment_each(
 
 
 def _opened(job: Job, force: bool) -> "FrameSource":
-    with uncollected():
-        from locater.io.results_folder import check_results_folder
-        from locater.video.reader import open_source
+    from locater.io.results_folder import check_results_folder
+    from locater.video.reader import open_source
 
     check_results_folder(job.out, force=force)
     return open_source(job.video)
