@@ -279,10 +279,21 @@ INFERENCE = (
         why="A resumed video would be judged anew.",
     ),
     Mutant(
+        name="nobody-looks-for-what-was-not-told",
+        file="inference/correction/following.py",
+        old="tells = followed.is_followed & is_known & ",
+        new="tells = followed.is_followed & ",
+        tests=(
+            "inference/correction/test_following.py::"
+            "test_the_network_goes_on_looking_where_only_what_is_not_meant_was_told",
+        ),
+        why="After a lone - the network would be trusted no more, and everything unknown be marked.",
+    ),
+    Mutant(
         name="never-trusted-again",
         file="inference/correction/following.py",
-        old="tells = followed.is_followed & (either > 0)",
-        new="tells = followed.is_followed & (either < 0)",
+        old="followed.trust.lerp(iou(ours, theirs).to(followed.trust), PACE)",
+        new="followed.trust",
         tests=(
             "inference/correction/test_following.py::"
             "test_the_network_is_trusted_as_far_as_it_comes_to_mark_what_is_followed",

@@ -4,7 +4,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from locater.inference.correction.following import corrected_in, found_again, labels_of, looks_of, nobody_followed, seen
+from locater.inference.correction.following import (
+    UNKNOWN,
+    corrected_in,
+    found_again,
+    labels_of,
+    looks_of,
+    nobody_followed,
+    seen,
+)
 from locater.records import Followed
 
 GRID = (8, 12)
@@ -87,6 +95,17 @@ def test_the_network_is_trusted_as_far_as_it_comes_to_mark_what_is_followed() ->
     for _ in range(20):
         state = seen(state, looks, marked, wrong, GRID)
     assert state.trust[1] < 0.05
+
+
+def test_the_network_goes_on_looking_where_only_what_is_not_meant_was_told() -> None:
+    (looks,) = looks_of(picture((3, 3), (6, 8)))
+    not_here = UNKNOWN * (1 - labels_of(mask(3, 3)[None], GRID)[0])
+    state = corrected_in(nobody_followed(2, looks), 1, looks, not_here, trust=1.0)
+    wrong = torch.stack([NOTHING[0], mask(3, 3)])
+    for _ in range(30):  # marked every time, and taken out
+        state = seen(state, looks, NOTHING, wrong, GRID)
+    assert not (found_again(state, looks, NOTHING, GRID)[1] > 0).any()
+    assert overlap(found_again(state, looks, torch.stack([NOTHING[0], mask(6, 8)]), GRID)[1], mask(6, 8)) > 0.9
 
 
 def test_looks_have_one_length_and_fixed_size() -> None:

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from locater.compute.upsample import upsample
 from locater.model.visual.refiner import SUREST
 from locater.records import Followed
+from locater.video.overlap import iou
 
 ALIKE = 8  # places of a known frame that are asked
 SHARPNESS = 0.07  # differences of cosine likeness that count
@@ -67,13 +68,12 @@ def seen(followed: Followed, looks: Tensor, logits: Tensor, own: Tensor, grid: t
     """The state after a frame whose masks are `logits` (B, h, w), where the network's own were `own`.
 
     The network was wrong where it was corrected, and may be right elsewhere: as far as it comes to mark what is
-    followed, it is trusted.
+    followed, it is trusted. Where nobody said what the object is, it alone looks for it, and stays trusted.
     """
-    ours, theirs = (each.flatten(1) > 0 for each in (logits, own))
-    either = (ours | theirs).sum(1)
-    agreed = ((ours & theirs).sum(1) / either.clamp(min=1)).to(followed.trust)
-    tells = followed.is_followed & (either > 0)
-    trust = torch.where(tells, followed.trust.lerp(agreed, PACE), followed.trust)
+    ours, theirs = logits > 0, own > 0
+    is_known = (followed.first_labels > UNKNOWN).any(1)
+    tells = followed.is_followed & is_known & (ours | theirs).flatten(1).any(1)
+    trust = torch.where(tells, followed.trust.lerp(iou(ours, theirs).to(followed.trust), PACE), followed.trust)
     return replace(followed, last_looks=looks, last_labels=labels_of(logits, grid), trust=trust)
 
 
