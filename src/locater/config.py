@@ -288,6 +288,7 @@ class TrainingConfig(Settings):
     dice_weight: _Weight = 0.0
     motion_target_weight: _Weight = 1.0  # where the network has a head for them and the data knows them
     presence_weight: _Weight = 1.0  # where the network tells whether what is said is there
+    recognition_weight: _Weight = 0.0  # of ImageNet's classes being told at every place as the start tells them
     is_fine: bool = True  # False: a stage that learns from the patch grid's masks alone, in half the time
     is_refined: bool = True  # False: a stage that learns from the masks before a refiner, where there is one
     ema_decay: float = Field(0.0, ge=0, lt=1)  # 0 is none

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from locater.model.locater import ClipPrediction
 from locater.records import Batch, VideoState
-from locater.training.losses import clip_loss, dice, motion_target_error
+from locater.training.losses import class_divergence, clip_loss, dice, motion_target_error
 
 
 def made(logits: torch.Tensor, auxiliary: torch.Tensor | None) -> ClipPrediction:
@@ -100,3 +100,19 @@ def test_presence_is_asked_of_the_whole_clip_in_annotated_frames() -> None:
     assert "presence" not in without and torch.equal(without["loss"], terms["mask"])
     silent = clip_loss(replace(prediction, presence=None), batch(masks, is_annotated), 0.0, 0.0, 0.0)
     assert "presence" not in silent and torch.equal(silent["loss"], terms["mask"])
+
+
+def test_classes_that_are_told_as_before_cost_nothing_and_others_their_divergence() -> None:
+    torch.manual_seed(0)
+    before, told = torch.randn(2, 3, 3, 5), torch.randn(2, 3, 3, 5)
+    p, q = before.softmax(-1), told.softmax(-1)
+    expected = (p * (p / q).log()).sum(-1).mean()
+    torch.testing.assert_close(class_divergence(told, before), expected)
+    assert class_divergence(before + 3.0, before).item() == pytest.approx(0, abs=1e-6)  # the same likelihoods
+
+    masks = torch.zeros(1, 1, 4, 4)
+    seen = batch(masks, torch.ones(1, 1, dtype=torch.bool))
+    prediction = replace(made(torch.zeros(1, 1, 4, 4), None), class_scores=told)
+    plain = clip_loss(prediction, seen, 0.0, 0.0, 0.0)
+    kept = clip_loss(prediction, seen, 0.0, 0.0, 0.0, taken_before=before, recognition_weight=0.5)
+    torch.testing.assert_close(kept["loss"], plain["loss"] + 0.5 * expected)

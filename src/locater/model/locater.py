@@ -61,6 +61,7 @@ class ClipPrediction:
     query_attention: Tensor  # (B, T, W): Eq. 10
     state: VideoState
     presence: Tensor | None = None  # (B, T): logits of what was said being there, where a head tells it
+    class_scores: Tensor | None = None  # (B T, r, c, classes): what the clip's places are taken for, where it is told
 
 
 class Locater(nn.Module):
@@ -109,11 +110,12 @@ class Locater(nn.Module):
         training may learn from the patch grid's masks (not `is_fine`), or from those before the refiner.
         """
         words = self.text(tokens)  # E_w
-        clip = self.fuse(self.visual(frames), times, words)  # E_v, E_vw
+        visual = self.visual(frames)  # E_v
+        clip = self.fuse(visual, times, words)  # E_vw
         sampled = clip
         if global_frames.shape[1] and self.memory.global_write is not None:
             sampled = self.fuse(self.visual(global_frames), global_times, words)
-        prediction = self.unroll(clip, words, sampled, is_fine)
+        prediction = replace(self.unroll(clip, words, sampled, is_fine), class_scores=visual.class_scores)
         return replace(prediction, logits=self.refined(frames, prediction.logits)) if is_refined else prediction
 
     def unroll(self, clip: ClipFeatures, words: Words, sampled: ClipFeatures, is_fine: bool = True) -> ClipPrediction:

@@ -81,7 +81,16 @@ def train_preset(
         else:
             model = _gone_on_with(begin, config, own_seed)
         source = _rehearsing(_opened(stage, config, data), stage, answering)
-        trainer = Trainer(model, source, stage, place, seed=own_seed, workers=workers, trackers=trackers)
+        trainer = Trainer(
+            model,
+            source,
+            stage,
+            place,
+            seed=own_seed,
+            workers=workers,
+            trackers=trackers,
+            recognised_by=None if answering is None else answering.visual,
+        )
         _claim(folder)
         scores = trainer.run(listen)
     return scores
@@ -145,11 +154,20 @@ def with_vocabulary(config: ModelConfig, words: Sequence[str]) -> ModelConfig:
 
 
 def _who_answers(run: Run) -> Locater | None:
-    """The run's start, where a stage rehearses what it answers; refused, before the first step, where it cannot."""
-    if run.given is None or not any(isinstance(stage, TrainingConfig) and stage.rehearsed for stage in run.stages):
+    """The run's start, where a stage keeps to what it answers; refused, before the first step, where it cannot."""
+    stages = [stage for stage in run.stages if isinstance(stage, TrainingConfig)]
+    is_rehearsed = any(each.rehearsed for each in stages)
+    is_recognised = any(each.recognition_weight for each in stages)
+    if run.given is None or not (is_rehearsed or is_recognised):
         return None
     start = from_pretrained(run.given)
-    table_of(start)
+    if is_rehearsed:
+        table_of(start)
+    if is_recognised and start.config.meaning_width is None:
+        raise LocaterError(
+            "training.recognition_weight keeps ImageNet's classes, and the start tells none; set it to 0."
+        )
+    start.visual.requires_grad_(False)
     return start
 
 

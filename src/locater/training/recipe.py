@@ -99,6 +99,11 @@ class Run:
                 raise LocaterError(
                     "training.rehearsed needs a checkpoint that answers; name the one to begin with by --start."
                 )
+            if isinstance(stage, TrainingConfig) and stage.recognition_weight and self.given is None:
+                raise LocaterError(
+                    "training.recognition_weight needs a checkpoint whose classes are kept; name the one to begin with "
+                    "by --start."
+                )
             names = stage.of if isinstance(stage, AverageConfig) else [stage.start] if stage.start is not None else []
             for name in names:
                 self.checkpoint(name, number)

@@ -20,6 +20,7 @@ from locater.model.checkpoint import save_pretrained
 from locater.model.compiled import compile_parts
 from locater.model.locater import Locater
 from locater.model.transformer import EncoderBlock
+from locater.model.visual.encoder import VisualEncoder
 from locater.training.data.batches import TrainingData
 from locater.training.graphed_step import GraphedLosses
 from locater.training.inputs import Share, step_inputs
@@ -60,7 +61,9 @@ class Trainer:
         seed: int = 0,
         workers: int = 0,
         trackers: tuple[str, ...] = (),
+        recognised_by: VisualEncoder | None = None,
     ) -> None:
+        """`recognised_by`: the encoder whose classes `training.recognition_weight` keeps."""
         self.steps = total_steps(config, data)
         self.config = config
         self.folder = folder
@@ -76,6 +79,11 @@ class Trainer:
             self.accelerator.init_trackers("locater", config=_plain(config.model_dump()))
         freeze(model, config)
         self.model = model.to(self.accelerator.device)
+        self.recognised_by = None
+        if (
+            recognised_by is not None and config.recognition_weight and not config.cached_clips
+        ):  # nor does it learn there
+            self.recognised_by = recognised_by.to(self.accelerator.device)
         share = Share(
             seed,
             self.accelerator.process_index,
@@ -177,6 +185,10 @@ class Trainer:
         config = self.config
         with self.accelerator.autocast():
             prediction = self.wrapped(*records)
+            taken_before = None
+            if self.recognised_by is not None:
+                with torch.no_grad():
+                    taken_before = self.recognised_by(records[0].frames).class_scores
         return clip_loss(
             prediction,
             records[0],
@@ -184,6 +196,8 @@ class Trainer:
             config.dice_weight,
             config.motion_target_weight,
             config.presence_weight,
+            taken_before,
+            config.recognition_weight,
         )
 
     def _shares(self, steps: int) -> dict[str, Any]:

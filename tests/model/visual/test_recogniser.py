@@ -34,7 +34,7 @@ def test_a_place_has_the_mean_meaning_of_what_it_may_be() -> None:
     deep = torch.zeros(1, 2, 1, 3)
     deep[0, 0, 0, 0] = deep[0, 1, 0, 1] = 6.0
 
-    first, second, neither = recogniser(deep)[0, :, 0].T
+    first, second, neither = recogniser(recogniser.scores(deep))[0, :, 0].T
 
     zero, one = recogniser.meanings.weight.T[:2]
     torch.testing.assert_close(first, zero, atol=1e-3, rtol=0)
@@ -50,7 +50,7 @@ def test_in_training_classes_are_missing_at_random() -> None:
     deep[:, 0] = 6.0
     torch.manual_seed(0)
 
-    meanings = recogniser(deep)[:, :, 0, 0]
+    meanings = recogniser(recogniser.scores(deep))[:, :, 0, 0]
 
     is_known = ((meanings - recogniser.meanings.weight.T[0]).norm(dim=1) < 0.01).float().mean()
     assert is_known == pytest.approx(1 - UNKNOWN, abs=0.1)

@@ -207,15 +207,17 @@ class EfficientNetLite(VisualEncoder):
             patches = self.projection(fine, features)
         else:
             patches = self.projection(rearrange(fine, "n c rows columns -> n (rows columns) c"))
+        scores = None if self.recogniser is None else self.recogniser.scores(features)
         return VisualFeatures(
             patches=rearrange(patches + self.place(grid).to(patches.dtype), "(b t) p d -> b t p d", b=batch),
             early=tuple(rearrange(fine, "(b t) c h w -> b t c h w", b=batch) for fine in maps[:3]),
             grid=grid,
-            meanings=None if self.recogniser is None else self._meanings(features, frames, grid),
+            meanings=None if scores is None else self._meanings(scores, frames, grid),
+            class_scores=scores,
         )
 
-    def _meanings(self, deep: Tensor, frames: Tensor, grid: tuple[int, int]) -> Tensor:
+    def _meanings(self, scores: Tensor, frames: Tensor, grid: tuple[int, int]) -> Tensor:
         assert self.recogniser is not None
-        taken_for = rearrange(doubled(self.recogniser(deep), grid), "n e r c -> n (r c) e")
+        taken_for = rearrange(doubled(self.recogniser(scores), grid), "n e r c -> n (r c) e")
         colours = palette(frames.flatten(0, 1), self.patch_size).to(taken_for.dtype)
         return rearrange(torch.cat([taken_for, colours], dim=-1), "(b t) p e -> b t p e", b=len(frames))

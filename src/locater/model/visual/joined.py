@@ -31,4 +31,4 @@ class JoinedEncoder(VisualEncoder):
         """Features of `frames` (B, T, 3, S, S'), each frame on its own."""
         what, where = self.what(frames), self.where(frames)
         patches = what.patches + where.patches
-        return VisualFeatures(patches, where.early, where.grid, what.meanings)
+        return VisualFeatures(patches, where.early, where.grid, what.meanings, what.class_scores)

@@ -29,9 +29,13 @@ class Recogniser(nn.Module):
         self.classifier = nn.Linear(WIDENED, CLASSES)
         self.meanings = nn.Linear(CLASSES, width, bias=False)
 
-    def forward(self, deep: Tensor) -> Tensor:
-        """(N, E, r, c) from the deepest features (N, C, r, c)."""
-        scores = self.classifier(self.widen(deep).permute(0, 2, 3, 1))  # (N, r, c, classes)
+    def scores(self, deep: Tensor) -> Tensor:
+        """The classifier's logits (N, r, c, classes) at every place of the deepest features (N, C, r, c)."""
+        scores: Tensor = self.classifier(self.widen(deep).permute(0, 2, 3, 1))
+        return scores
+
+    def forward(self, scores: Tensor) -> Tensor:
+        """(N, E, r, c) from a classifier's `scores`."""
         if self.training:
             is_unknown = torch.rand(len(scores), 1, 1, CLASSES, device=scores.device) < UNKNOWN
             scores = scores.masked_fill(is_unknown, -torch.inf)

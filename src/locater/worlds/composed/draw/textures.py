@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 
 import numpy as np
 import torch
@@ -12,6 +13,8 @@ from torch import Tensor
 from locater.worlds.composed.pack.pack import Pack
 
 _THREADS = min(os.cpu_count() or 1, 16)
+_AHEAD = 2048  # pictures that are decoded beside those that are needed
+_AT_A_TIME = 256  # copied to the device
 LEVELS = 5  # each half the size of the one before
 
 
@@ -25,6 +28,8 @@ class Textures:
         # Memory of the CPU is taken only where something is written.
         self._cutouts = torch.empty((len(pack.cutouts), 4, side, side * 3 // 2), dtype=torch.uint8, device=device)
         self._photographs = torch.empty((len(pack.photographs), 4, large, large), dtype=torch.uint8, device=device)
+        # Training draws nearly all of a pack: a few at each step would keep most threads idle.
+        self._ahead = _AHEAD if self.device.type == "cuda" else 0
         self._known_cutouts: set[int] = set()
         self._known_photographs: set[int] = set()
         self.centres = torch.tensor([entry.centre for entry in pack.cutouts], device=device)  # (C, 2) in pixels
@@ -47,8 +52,12 @@ class Textures:
 
     def _fetch(self, numbers: Tensor, known: set[int], store: Tensor, read: Callable[[int], Tensor]) -> None:
         missing = sorted(set(numbers.flatten().tolist()) - known)
-        for number, picture in zip(missing, _read_all(read, missing), strict=True):
-            store[number] = picture.to(self.device, non_blocking=True)
+        if missing and self._ahead:
+            others = (number for number in range(len(store)) if number not in known)
+            missing = sorted({*missing, *islice(others, self._ahead)})
+        for first in range(0, len(missing), _AT_A_TIME):
+            some = missing[first : first + _AT_A_TIME]
+            store[torch.tensor(some, device=self.device)] = torch.stack(_read_all(read, some)).to(self.device)
         known.update(missing)
 
     def _cutout(self, number: int) -> Tensor:
