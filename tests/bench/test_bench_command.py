@@ -15,7 +15,7 @@ from locater.bench.catalog import BENCHMARKS
 from locater.bench.harness.clip import DeviceClip
 from locater.bench.harness.peer_models import PEERS, Built
 from locater.bench.harness.request import BenchRequest
-from locater.bench.suites import cpu, end_to_end, fps, peers, training, write_memory
+from locater.bench.suites import cpu, fps, peers, training, write_memory
 from locater.config import preset
 from locater.model.build import build
 from locater.model.checkpoint import save_pretrained
@@ -117,14 +117,18 @@ def test_expressions_are_in_times_of_one(run: Run) -> None:
 def test_end_to_end_says_where_the_time_goes(run: Run) -> None:
     report = checked(run("end_to_end"), "end_to_end")
     shares = {row["stage"]: row["share"] for row in report["rows"] if "share" in row}
-    expected = {stage for stages in end_to_end.LANES.values() for stage in stages}
-    assert shares.keys() <= expected, "every stage runs beside others somewhere"
     assert {"decode", "resize frames", "segment", "draw masks", "convert colours", "write mp4"} <= shares.keys()
     # Timers and the clock around them are read at different moments; on a busy machine they differ more.
     assert sum(shares.values()) == pytest.approx(1, abs=0.2)
     assert report["notes"][0].startswith("The slowest of what overlaps is ")
     whole = {row["stage"]: row["frames/s"] for row in report["rows"] if row.get("frames/s")}
-    assert whole.keys() == {"the masks alone", "one after the other", "overlapping"}
+    assert whole.keys() == {
+        "the masks alone",
+        "one after the other",
+        "overlapping",
+        "reading alone",
+        "the encoder alone",
+    }
 
 
 def test_start_waits_for_the_first_mask_of_the_real_command(run: Run) -> None:

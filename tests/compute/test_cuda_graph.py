@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from locater.compute.cuda_graph import CapturedGraph, Replays, TensorFunction
 from locater.config import preset
@@ -82,6 +82,40 @@ def test_the_second_call_of_a_shape_is_captured_and_later_ones_replay_it() -> No
     assert replays(2, torch.ones(5))[0].tolist() == [2] * 5  # and now the first has no room any more
     assert replays(3, torch.ones(2))[0].tolist() == [3, 3]
     assert stand.made == 1
+
+
+def test_what_is_captured_may_be_a_faster_twin() -> None:
+    """Shapes that come once are left to the function itself: a twin that is compiled would be so for each of them."""
+    made_by: list[str] = []
+
+    def own(_: int, values: Tensor) -> tuple[Tensor]:
+        made_by.append("own")
+        return (2 * values,)
+
+    def twin(_: int, values: Tensor) -> tuple[Tensor]:
+        made_by.append("twin")
+        return (values + values,)
+
+    replays = Replays(own, Stand(), captured=twin)
+    for size in (3, 5, 3, 3):
+        assert replays(0, torch.ones(size))[0].tolist() == [2] * size
+    assert made_by[:2] == ["own", "own"] and set(made_by[2:]) == {"twin"}
+
+
+def test_only_what_is_replayed_is_compiled(video: npt.NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[nn.Module] = []
+    monkeypatch.setattr(nn.Module, "compile", lambda part, **_: compiled.append(part))
+    monkeypatch.setattr("locater.inference.chunks.captured_in_shared_pool", Stand)
+    plain = Segmenter(model_of(), "cpu")
+    expected = list(plain.segment(video, SENTENCES, chunk_frames=4))
+    segmenter = Segmenter(model_of(), "cpu")
+    segmenter.chunks = Chunks(segmenter.model, is_replayed=True, is_compiled=True)
+    own = set(segmenter.model.modules())
+    assert compiled and own.isdisjoint(compiled)
+    weights = {each.data_ptr() for each in segmenter.model.parameters()}
+    assert {each.data_ptr() for part in compiled for each in part.parameters()} <= weights  # none is held twice
+    found = list(segmenter.segment(video, SENTENCES, chunk_frames=4))
+    assert all(np.array_equal(ours.masks, theirs.masks) for ours, theirs in zip(found, expected, strict=True))
 
 
 @pytest.mark.parametrize("mode", ["file", "live"])

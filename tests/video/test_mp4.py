@@ -114,3 +114,14 @@ def test_a_thread_keeps_tables_of_two_kinds_of_pictures_at_most(tmp_path: Path, 
 
     on_new_threads(1, convert)
     assert len(made) == 4
+
+
+@pytest.mark.parametrize(("width", "is_sliced"), [(640, False), (2560, True)])
+def test_the_encoders_threads_share_pictures_only_where_those_are_large(
+    tmp_path: Path, width: int, is_sliced: bool
+) -> None:
+    with Mp4File(tmp_path / "a.mp4", 24.0, threads=4) as file:
+        for index in range(2):
+            file.write(noise(1440 * width // 2560, width, index), index / 24)
+    told = (tmp_path / "a.mp4").read_bytes()  # x264 writes its settings into each file
+    assert f"sliced_threads={int(is_sliced)}".encode() in told

@@ -65,6 +65,16 @@ def test_every_container_gives_all_frames_in_rgb(tmp_path: Path, name: str, code
         np.testing.assert_allclose(quarter, (250, 10, 10), atol=24)
 
 
+def test_threads_that_convert_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_video(tmp_path / "a.mp4")
+    found = []
+    for cores in (1, 16):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        frames = list(VideoFile(path).frames(start=1, every=3))
+        found.append([(frame.index, frame.timestamp, frame.pixels.tobytes()) for frame in frames])
+    assert found[0] == found[1] and len(found[0]) == 10
+
+
 def test_raw_stream_without_headers_is_counted(tmp_path: Path) -> None:
     source = open_source(write_video(tmp_path / "a.h264", format_name="h264"))
     frames = list(source.frames())

@@ -60,11 +60,19 @@ class Replays:
     """A function of tensors, captured when the same shapes come again and replayed from then on.
 
     The first time it just runs: most shapes come once, and capturing costs some runs. What a call returns is the
-    caller's own. `capture` makes a faster twin of a function for tensors like its examples.
+    caller's own. `capture` makes a faster twin of a function for tensors like its examples: of `captured`, where there
+    is one that is faster for tensors of one shape.
     """
 
-    def __init__(self, function: TensorFunction, capture: Callable[..., TensorFunction], room: int = 8) -> None:
+    def __init__(
+        self,
+        function: TensorFunction,
+        capture: Callable[..., TensorFunction],
+        captured: TensorFunction | None = None,
+        room: int = 8,
+    ) -> None:
         self._function = function
+        self._captured = captured or function
         self._capture = capture
         self._room = room
         self._known: dict[Hashable, TensorFunction | None] = {}  # the last used last; None: seen once
@@ -77,7 +85,7 @@ class Replays:
             if key not in self._known:
                 self._remember(key, None)
                 return self._function(how, *tensors)
-            twin = self._known.pop(key) or self._capture(partial(self._function, how), *tensors)
+            twin = self._known.pop(key) or self._capture(partial(self._captured, how), *tensors)
             self._remember(key, twin)
             return tuple(tensor.clone() for tensor in twin(*tensors))
 

@@ -73,7 +73,7 @@ def trace_global(model: Locater, clip: ClipFeatures, start: Tensor, weights: Ten
     written, cells = _Written(), start
     for frame in keyed.unbind(1):
         written.take(write, frame, from_summary, cells)
-        cells = write(frame, from_summary, cells)
+        cells = write.write(frame, from_summary, cells)
     looks = [
         look_at_cells(positioned, cells[0], model.memory.heads, weight)
         for positioned, weight in zip(clip.positioned[0], weights, strict=True)

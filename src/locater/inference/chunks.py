@@ -11,6 +11,7 @@ from torch import Tensor
 from locater.compute.cuda_graph import Replays, captured_in_shared_pool
 from locater.inference.effort import Effort
 from locater.inference.redrawing import RedrawnPart, redrawn
+from locater.model.compiled import compiled_twin
 from locater.model.locater import Locater
 from locater.records import Frame, Tokens, VideoState, VisualFeatures, Words
 from locater.video.transforms import frame_times, frames_to_tensor
@@ -51,15 +52,24 @@ _Call = tuple[Any, ...]
 class Chunks:
     """One network's way with chunks; with `is_replayed`, on a GPU, they are replayed as CUDA graphs.
 
-    Captured is what has full length; a last, shorter chunk is filled up where that is sooner done.
+    Captured is what has full length, `is_compiled` first; a last, shorter chunk is filled up where that is sooner done.
     """
 
-    def __init__(self, model: Locater, is_replayed: bool, effort: Effort = Effort()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        model: Locater,
+        is_replayed: bool,
+        effort: Effort = Effort(),  # noqa: B008
+        is_compiled: bool = False,
+    ) -> None:
         self.model = model
         self.effort = effort
         self.device = model.memory.local_start.device
         self.dtype = model.memory.local_start.dtype
-        self._replays = Replays(self._computed, captured_in_shared_pool()) if is_replayed else None
+        self._replays: Replays | None = None
+        if is_replayed:
+            compiled = Chunks(compiled_twin(model), False, effort)._computed if is_compiled else None
+            self._replays = Replays(self._computed, captured_in_shared_pool(), compiled)
         self._last_full: tuple[int, ...] | None = None  # the shape of the frames of the last full chunk
 
     def input(self, some: Sequence[Frame], duration: float | None, scale: float = 1.0) -> tuple[Tensor, Tensor]:

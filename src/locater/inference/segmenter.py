@@ -73,8 +73,12 @@ class Segmenter:
         second_look: SecondLook | None = None,
         quality: Quality = "best",
         reopened: Callable[[], Locater] | None = None,
+        compiled: bool = False,
     ) -> None:
-        """`reopened` gives the same network once more, where there is a way: `model` then need not stay as it is."""
+        """`reopened` gives the same network once more, where there is a way: `model` then need not stay as it is.
+
+        `compiled`: on a GPU, what is replayed is compiled first, which the first video waits for (docs/benchmarks.md).
+        """
         self.device = find_device(None if device is None else str(device))
         self.quality = quality
         effort = effort_of(quality, self.device)
@@ -89,7 +93,7 @@ class Segmenter:
         else:  # hardly anybody needs the exact weights again, and they are twice as large
             cast = cast_in_place(given, dtype_of(self.precision))
             self._exact = cache(lambda: reopened().to(self.device))
-        self.chunks = Chunks(cast, self.device.type == "cuda", effort)
+        self.chunks = Chunks(cast, self.device.type == "cuda", effort, compiled)
 
     @classmethod
     def from_pretrained(
@@ -98,6 +102,7 @@ class Segmenter:
         device: str | torch.device | None = None,
         precision: Precision | Literal["auto"] = AUTO,
         quality: Quality = "default",
+        compiled: bool = False,
     ) -> Self:
         """A segmenter around a checkpoint: a folder, a shipped name, or a hub name.
 
@@ -106,7 +111,7 @@ class Segmenter:
         folder = checkpoint.find_checkpoint(name_or_path)
         second_look = checkpoint.load_second_look(folder)
         opened = partial(checkpoint.from_pretrained, folder)
-        return cls(opened(), device, precision, second_look, quality, opened)
+        return cls(opened(), device, precision, second_look, quality, opened, compiled)
 
     @property
     def model(self) -> Locater:
@@ -383,9 +388,10 @@ def load(
     device: str | torch.device | None = None,
     precision: Precision | Literal["auto"] = AUTO,
     quality: Quality = "default",
+    compiled: bool = False,
 ) -> Segmenter:
     """A ready segmenter: `locater.load("default").track("clip.mp4", "the dog on the left")`."""
-    return Segmenter.from_pretrained(name_or_path, device, precision, quality)
+    return Segmenter.from_pretrained(name_or_path, device, precision, quality, compiled)
 
 
 def _frame_bytes(info: VideoInfo) -> int:

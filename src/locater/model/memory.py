@@ -65,10 +65,15 @@ class WriteController(nn.Module):
 
     def forward(self, keyed: Tensor, from_summary: Tensor, cells: Tensor) -> Tensor:
         """The cells (B, N, D) after one frame, given `keyed` (B, P, 2 D), the keyed map of W_a and the cells before."""
-        if can_fuse(keyed, from_summary, cells, self.rule, self.heads, self.norm):
-            return fused_write(keyed, from_summary, cells, self.rule, self.heads, self.norm)
         c, key, m = self._by_head(keyed, from_summary, cells)
         cells_after: Tensor = self.norm(self._written(self._gates(key, m), c, m))
+        return cells_after
+
+    def write(self, keyed: Tensor, from_summary: Tensor, cells: Tensor) -> Tensor:
+        """The same, by kernels of its own where they are faster; where they are not, it may be compiled."""
+        if can_fuse(keyed, from_summary, cells, self.rule, self.heads, self.norm):
+            return fused_write(keyed, from_summary, cells, self.rule, self.heads, self.norm)
+        cells_after: Tensor = self(keyed, from_summary, cells)
         return cells_after
 
     def sources(self, keyed: Tensor, from_summary: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
@@ -265,7 +270,7 @@ class LocalGlobalMemory(nn.Module):
         keyed = write.keyed(write.from_values(positioned))
         from_summary = write.keyed_map(write.from_summary.weight)
         for frame in keyed.unbind(1):
-            cells = write(frame, from_summary, cells)
+            cells = write.write(frame, from_summary, cells)
         return cells
 
     def prepare_local(self, projected: Tensor) -> LocalWrites | None:
@@ -287,8 +292,7 @@ class LocalGlobalMemory(nn.Module):
         """Eq. 6: the local cells after the chunk's t-th frame is segmented, its soft mask (B, h, w)."""
         assert self.local_write is not None
         keyed = self.keyed_with_mask(writes, t, soft_mask, grid)
-        written: Tensor = self.local_write(keyed, writes.from_summary, cells)
-        return written
+        return self.local_write.write(keyed, writes.from_summary, cells)
 
     def keyed_with_mask(self, writes: LocalWrites, t: int, soft_mask: Tensor, grid: tuple[int, int]) -> Tensor:
         """What `write_local` gives to the controller of the chunk's t-th frame, (B, P, 2 D)."""

@@ -1,6 +1,7 @@
 """Frames from a video file, through FFmpeg's libraries (PyAV): upright, in RGB, at their own times."""
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +17,14 @@ from av.stream import Disposition
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from locater.compute.in_order import in_order
 from locater.errors import LocaterError
 from locater.frames import Frame, VideoInfo, check_stride
 from locater.video.orientation import UprightPixels, orientation_of
 
 _FALLBACK_RATE = Fraction(24)
+_CORES_A_THREAD = 4  # that converts colours: with fewer cores the decoder keeps them busy
+_AHEAD_BYTES = 32 * 2**20  # of frames that are converted and not yet asked for
 _HIGHEST_PLAUSIBLE_RATE = 240  # an average above it is mostly an AVI's clock taken for its rate
 # Formats that are about other files, or about no file at all.
 _LISTS = frozenset(
@@ -76,11 +80,15 @@ class VideoFile:
         clock = _Clock(1 / self._rate)
         # A broadcast may change its size midway; as players do, later frames take the first one's size.
         pixels = UprightPixels(*self._size, self._orientation)
+        threads = (os.cpu_count() or 1) // _CORES_A_THREAD
+        ahead = max(1, min(2 * threads, _AHEAD_BYTES // (3 * self._size[0] * self._size[1])))
         with _opened(self._path, self._bounds) as (container, stream):
-            for index, frame in enumerate(_decoded(self._path, container, stream, self._bounds)):
-                timestamp = clock.seconds(frame)
-                if index >= start and (index - start) % every == 0:
-                    yield Frame(index, timestamp, pixels.of(frame))
+            timed = (
+                (index, clock.seconds(frame), frame)
+                for index, frame in enumerate(_decoded(self._path, container, stream, self._bounds))
+            )
+            wanted = (each for each in timed if each[0] >= start and (each[0] - start) % every == 0)
+            yield from in_order(wanted, lambda each: Frame(each[0], each[1], pixels.of(each[2])), threads, ahead)
 
 
 @dataclass(frozen=True)

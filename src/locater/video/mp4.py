@@ -12,6 +12,7 @@ from typing import Self
 import av
 import av.error
 import numpy as np
+from av.codec.context import ThreadType
 from av.container import OutputContainer
 from av.video.frame import VideoFrame
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
@@ -24,7 +25,8 @@ from locater.video.sound import Sound, open_sound
 
 _TICKS_PER_SECOND = 90_000  # MPEG's clock: fine enough to keep any camera's times
 _BT709 = 1  # H.273's code for HD colours, in all three fields
-# Of pictures above 1080p x264 is to hold few at a time: at 4K the usual ones are 560 MB, and these 200.
+# Of pictures above 1080p x264 is to hold few at a time: at 4K the usual ones are 560 MB, and these 200. Of smaller ones
+# each of its threads has one: PyAV's default is slices of one picture, which leave most of sixteen cores waiting.
 _LARGE = 1920 * 1088
 _FEW_FRAMES = {"tune": "zerolatency"}
 # In the macroblock tree x264's AVX-512 code reads past the end of a row of macroblocks unless eight divide their
@@ -121,6 +123,8 @@ class Mp4File:
         stream.width, stream.height, stream.pix_fmt = width, height, self._encoding.stored_as
         context = stream.codec_context
         context.thread_count = self._threads
+        if codec == "libx264" and width * height <= _LARGE:
+            context.thread_type = ThreadType.FRAME
         context.time_base = Fraction(1, _TICKS_PER_SECOND)
         context.colorspace = context.color_primaries = context.color_trc = context.color_range = _BT709
         return stream

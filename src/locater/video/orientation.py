@@ -1,5 +1,6 @@
 """Decoded frames as pixels that stand upright: phones film sideways and write a matrix into the file."""
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,10 +51,11 @@ def orientation_of(frame: VideoFrame) -> Orientation:
     return Orientation(False, is_mirrored_in_x=a < 0, is_mirrored_in_y=d < 0)
 
 
-class UprightPixels:
-    """Decoded frames of one reading as upright RGB pixels, all of the first one's size.
+class UprightPixels(threading.local):
+    """Decoded frames of one reading as upright RGB pixels, all of the first one's size, whichever thread makes them.
 
-    FFmpeg's tables are made once: with PyAV's own, each frame has new ones, and threads for as many cores as there are.
+    FFmpeg's tables are made once a thread: with PyAV's own, each frame has new ones, and threads for as many cores as
+    there are.
     """
 
     def __init__(self, width: int, height: int, orientation: Orientation) -> None:

@@ -103,7 +103,7 @@ def test_a_cpu_writes_without_triton() -> None:
         "import sys, torch\n"
         "from locater.model.memory import WriteController\n"
         "with torch.no_grad():\n"
-        "    WriteController(16, 'paper', 1)(torch.randn(1, 4, 32), torch.randn(32, 16), torch.randn(1, 3, 16))\n"
+        "    WriteController(16, 'paper', 1).write(torch.randn(1, 4, 32), torch.randn(32, 16), torch.randn(1, 3, 16))\n"
         "assert not {'triton', 'locater.model.kernels.write_kernels'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
@@ -182,8 +182,8 @@ def test_a_gpu_writes_in_low_precision_what_float32_writes(
     monkeypatch.setattr(memory, "fused_write", listened)
 
     def thrice(keyed: Tensor, from_summary: Tensor, cells: Tensor) -> tuple[Tensor, ...]:
-        first = controller(keyed, from_summary, cells)
-        return first, controller(keyed, from_summary, controller(keyed.flip(1), from_summary, first))
+        first = controller.write(keyed, from_summary, cells)
+        return first, controller.write(keyed, from_summary, controller.write(keyed.flip(1), from_summary, first))
 
     found = thrice(keyed, from_summary, cells)
     assert len(taken) == 3

@@ -49,3 +49,28 @@ def test_what_ends_amid_a_message_is_closed(ends: tuple[Channel, socket.socket])
     theirs.close()
     with pytest.raises(ChannelClosedError):
         channel.receive_bytes(len(MANY), None)
+
+
+def test_what_several_threads_say_is_never_mixed(ends: tuple[Channel, socket.socket]) -> None:
+    """A decoder that shows it is alive while a frame is being sent says so after it."""
+    reader, theirs = ends
+    speaker = Channel(theirs)
+
+    def say(kind: str) -> None:
+        for _ in range(20):
+            if kind == "frame":
+                speaker.send("frame", len(MANY), memoryview(MANY))
+            else:
+                speaker.send("alive", None)
+
+    threads = [threading.Thread(target=say, args=(kind,)) for kind in ("frame", "alive")]
+    for each in threads:
+        each.start()
+    heard = []
+    for _ in range(40):
+        kind, size = reader.receive(10.0)
+        heard.append(kind)
+        assert kind == "alive" or reader.receive_bytes(size, 10.0) == MANY
+    for each in threads:
+        each.join()
+    assert sorted(heard) == ["alive"] * 20 + ["frame"] * 20

@@ -43,9 +43,9 @@ def preset_model(request: BenchRequest, image_size: int | None = None) -> Locate
     return build(preset_config(request, image_size), seed=0).to(request.device).eval()
 
 
-def chunks_of(request: BenchRequest, model: Locater, is_replayed: bool = False) -> Chunks:
+def chunks_of(request: BenchRequest, model: Locater, is_replayed: bool = False, is_compiled: bool = False) -> Chunks:
     """The network in the precision request for, as the segmenter has it."""
-    return Chunks(cast_model(model, request.dtype), is_replayed)
+    return Chunks(cast_model(model, request.dtype), is_replayed, is_compiled=is_compiled)
 
 
 def sentences_of(count: int) -> list[str]:

@@ -19,7 +19,7 @@ from locater.bench.harness.checks import Check
 from locater.bench.harness.clip import preset_model, sentences_of
 from locater.bench.harness.report import Report, Row
 from locater.bench.harness.request import BenchRequest
-from locater.bench.harness.stages import OTHER, Stages, TimedSource
+from locater.bench.harness.stages import Stages, TimedSource
 from locater.bench.harness.timing import Timing
 from locater.inference import chunks as chunks_module
 from locater.inference.async_results import AsyncResults
@@ -27,7 +27,7 @@ from locater.inference.demo import clip_for
 from locater.inference.judging import Judge
 from locater.inference.segmenter import Segmenter
 from locater.inference.writing import Writing, write_results
-from locater.records import FrameMasks, FrameSource
+from locater.records import FrameMasks, FrameSource, VideoInfo
 from locater.video import mp4 as mp4_module
 from locater.video.array_source import KeptFrames
 from locater.video.overlay import captioned
@@ -40,14 +40,9 @@ from locater.worlds.shapes import ShapesWorld, video_seed
 FRAMES, WIDTH, HEIGHT = 120, 1280, 720
 RESIZED_FRAMES = 240  # of the demo clip in another size: chunks of a GPU's length and a rest
 MODEL_STAGES = ("global memory", "segment", "second look")
-# What goes on side by side where stages overlap.
-LANES: Mapping[str, Sequence[str]] = {
-    "reading": ("decode",),
-    "the model and what feeds it": (*MODEL_STAGES, "resize frames", "masks to the video's size and back", OTHER),
-    "drawing": ("draw masks", "convert colours"),
-    "encoding": ("write mp4",),
-}
+DRAWING_STAGES = ("draw masks", "convert colours")
 MASKS, PLAIN, OVERLAPPING = "the masks alone", "one after the other", "overlapping"
+READING, ENCODING = "reading alone", "the encoder alone"
 _ROUGH = "The weights are random, so the drawn masks are larger and rougher than a trained network's."
 
 
@@ -83,39 +78,45 @@ def run(request: BenchRequest) -> Report:
         ]
         written = open_source(folder / "overlay.mp4").info
         stages, timed = _by_stage(asked, request.device, folder)
-    times = {way: Timing(tuple(each[way].seconds for each in rounds[1:])) for way in ways}
+        alone = _alone(asked, folder, min(request.repeats, 3))
+    times = {way: Timing(tuple(each[way].seconds for each in rounds[1:])) for way in ways} | alone
     rows: list[Row] = [
         {"stage": way, **timing.milliseconds(frames), "frames/s": frames / timing.median}
         for way, timing in times.items()
     ]
     for stage, seconds in sorted(stages.seconds.items(), key=lambda item: -item[1]):
         rows.append({"stage": stage, "median_ms": 1e3 * seconds / frames, "share": seconds / timed.seconds})
-    sides = captioned(np.zeros((info.height or 0, info.width or 0, 3), np.uint8), asked.sentences).shape  # and legend
+    runs = [timed, *(ran for each in rounds for ran in each.values())]
     network = request.checkpoint or f"preset {request.preset}"
     return Report(
         name="end_to_end",
         title=f"{network}, {frames} frames of {info.width} x {info.height}, one sentence, {asked.segmenter.precision}",
         timed="milliseconds per frame from opening an H.264 mp4 to a finished mp4 with masks drawn on, both passes "
         f"over the file: {OVERLAPPING}, by the code of `locater segment`; {PLAIN}, the same work on one thread but for "
-        f"decoding; and {MASKS}, of frames that were decoded before. The stages are of another run of the second, with "
+        f"decoding; and {MASKS}, of frames that were decoded before. {READING.capitalize()} is once through the file, "
+        f"and {ENCODING} has all pictures ready in its colours. The stages are of another run of the second, with "
         "timers around the real functions, where the GPU is waited for at every change of stage; each counts its own "
         "time alone.",
         columns=("stage", "median_ms", "lowest_ms", "highest_ms", "share", "frames/s"),
-        chart=Bars("Where the time goes", "ms per frame", {row["stage"]: row["median_ms"] for row in rows[3:]}),
+        chart=Bars(
+            "Where the time goes", "ms per frame", {row["stage"]: row["median_ms"] for row in rows[len(times) :]}
+        ),
         rows=rows,
-        checks=[
-            Check("frames missing from the written video", float(abs((written.frame_count or 0) - frames)), 0),
-            Check(
-                "written video's sides", abs((written.width or 0) - sides[1]) + abs((written.height or 0) - sides[0]), 0
-            ),
-            Check(
-                "runs whose masks differ",
-                len({timed.masks, *(ran.masks for each in rounds for ran in each.values())}) - 1,
-                0,
-            ),
-        ],
+        checks=_checks(info, written, asked.sentences, runs),
         notes=[*_bound(stages, times, frames), *([] if request.checkpoint else [_ROUGH])],
     )
+
+
+def _checks(given: VideoInfo, written: VideoInfo, sentences: Sequence[str], runs: Sequence[Ran]) -> list[Check]:
+    """That every run had the same masks, and the last one wrote all of the video."""
+    missing = abs((written.frame_count or 0) - (given.frame_count or 0))
+    sides = captioned(np.zeros((given.height or 0, given.width or 0, 3), np.uint8), sentences).shape  # with the legend
+    differing = abs((written.width or 0) - sides[1]) + abs((written.height or 0) - sides[0])
+    return [
+        Check("frames missing from the written video", float(missing), 0),
+        Check("written video's sides", differing, 0),
+        Check("runs whose masks differ", len({ran.masks for ran in runs}) - 1, 0),
+    ]
 
 
 def _by_stage(asked: Asked, device: torch.device, folder: Path) -> tuple[Stages, Ran]:
@@ -126,20 +127,48 @@ def _by_stage(asked: Asked, device: torch.device, folder: Path) -> tuple[Stages,
         return stages, one_by_one(asked, source, folder)
 
 
+def _alone(asked: Asked, folder: Path, repeats: int) -> dict[str, Timing]:
+    """What goes on beside the model, by itself."""
+    return {
+        READING: Timing(tuple(_reading_alone(asked) for _ in range(repeats))),
+        ENCODING: Timing(tuple(_encoding_alone(folder) for _ in range(repeats))),
+    }
+
+
+def _reading_alone(asked: Asked) -> float:
+    """Seconds to read the video once."""
+    source, began = open_source(asked.video), time.perf_counter()
+    deque(source.frames(), maxlen=0)
+    return time.perf_counter() - began
+
+
+def _encoding_alone(folder: Path) -> float:
+    """Seconds to encode what was written, once more."""
+    source = open_source(folder / "overlay.mp4")
+    with mp4_module.Mp4File(folder / "again.mp4", source.info.frames_per_second) as file:
+        pictures = [(file.converted(frame.pixels), frame.timestamp) for frame in source.frames()]
+        began = time.perf_counter()
+        for picture, timestamp in pictures:
+            file.write_converted(picture, timestamp)
+    return time.perf_counter() - began
+
+
 def _bound(stages: Stages, times: Mapping[str, Timing], frames: int) -> list[str]:
     """What keeps the overlapping way from being faster."""
-    lanes = {lane: 1e3 * sum(stages.seconds.get(each, 0.0) for each in some) / frames for lane, some in LANES.items()}
+
+    def milliseconds(names: Sequence[str]) -> float:
+        return 1e3 * sum(stages.seconds.get(name, 0.0) for name in names) / frames
+
     threads = drawing_threads()
-    lanes["drawing"] /= threads
+    lanes = {lane: 1e3 * times[lane].median / frames for lane in (READING, MASKS, ENCODING)}
+    lanes[f"drawing on {threads} thread{'s' * (threads > 1)}"] = milliseconds(DRAWING_STAGES) / threads
     slowest = max(lanes, key=lambda lane: lanes[lane])
-    names = {"drawing": f"drawing on {threads} thread{'s' * (threads > 1)}"}
-    told = ", ".join(f"{names.get(lane, lane)} {took:.3g}" for lane, took in lanes.items())
-    model = 1e3 * sum(stages.seconds.get(stage, 0.0) for stage in MODEL_STAGES) / frames
-    ratio = times[OVERLAPPING].median / times[MASKS].median
+    told = ", ".join(f"{lane} {took:.3g}" for lane, took in lanes.items())
     return [
-        f"The slowest of what overlaps is {slowest}; ms per frame: {told}. The model takes {model:.3g} ms.",
-        f"{OVERLAPPING.capitalize()}, the whole takes {ratio:.2f} times the masks alone. The first pass over a file "
-        "is done before anything is drawn.",
+        f"The slowest of what overlaps is {slowest}; ms per frame: {told}. The model takes "
+        f"{milliseconds(MODEL_STAGES):.3g} ms.",
+        f"{OVERLAPPING.capitalize()}, the whole takes {times[OVERLAPPING].median / times[MASKS].median:.2f} times the "
+        "masks alone. The first pass over a file, which is as long as reading alone, is done before anything is drawn.",
     ]
 
 

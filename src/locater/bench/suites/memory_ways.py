@@ -82,7 +82,7 @@ def decode_clip(
     before = []
     for frame in keyed.unbind(1):
         before.append(local_cells)
-        local_cells = write(frame, from_summary, local_cells)
+        local_cells = write.write(frame, from_summary, local_cells)
     cells = torch.stack(before, dim=1)
     contexts = memory.read(*(each.flatten(0, 1) for each in (global_context, values, cells)))
     return contexts.view_as(values), local_cells

@@ -53,7 +53,7 @@ def has_kernels(device: torch.device) -> bool:
 
 
 def fused_write(keyed: Tensor, from_summary: Tensor, cells: Tensor, rule: str, heads: int, norm: nn.Module) -> Tensor:
-    """The cells (B, N, D) after one frame, as `WriteController.forward` has them for `paper` and `compete`."""
+    """The cells (B, N, D) after one frame, as `WriteController` has them for `paper` and `compete`."""
     keyed, cells = (tensor if tensor.stride(-1) == 1 else tensor.contiguous() for tensor in (keyed, cells))
     is_compete = rule == "compete"
     with torch.cuda.device_of(cells):  # type: ignore[no-untyped-call]

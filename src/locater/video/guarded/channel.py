@@ -5,6 +5,7 @@ import os
 import select
 import socket
 import struct
+import threading
 import time
 from typing import Any
 
@@ -27,15 +28,15 @@ class Channel:
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
+        self._turn = threading.Lock()
 
-    def send(self, kind: str, content: object) -> None:
-        """Say something."""
+    def send(self, kind: str, content: object, pixels: memoryview | None = None) -> None:
+        """Say something, on any thread; bytes whose number it tells may follow."""
         text = json.dumps([kind, content]).encode()
-        self._send(memoryview(len(text).to_bytes(_LENGTH, "big") + text))
-
-    def send_pixels(self, pixels: memoryview) -> None:
-        """Send bytes whose number the message before tells."""
-        self._send(pixels)
+        with self._turn:
+            self._send(memoryview(len(text).to_bytes(_LENGTH, "big") + text))
+            if pixels is not None:
+                self._send(pixels)
 
     def receive(self, seconds: float | None) -> tuple[str, Any]:
         """What the other side says next, within so many seconds."""

@@ -12,9 +12,11 @@ _MOST_WAITING = 16  # frames
 _PATIENCE = 1.0  # seconds
 
 
-def read_ahead(frames: Generator[Frame, None, None], frame_bytes: int) -> Iterator[Frame]:
+def read_ahead(
+    frames: Generator[Frame, None, None], frame_bytes: int, most_waiting: int = _MOST_WAITING
+) -> Iterator[Frame]:
     """The same frames; some wait in memory until they are asked for. What goes wrong comes in its place among them."""
-    waiting = max(1, min(_MOST_WAITING, _WAITING_BYTES // max(1, frame_bytes)))
+    waiting = max(1, min(most_waiting, _WAITING_BYTES // max(1, frame_bytes)))
     fetched: Queue[Frame | BaseException | None] = Queue(waiting)
     is_left = Event()
     thread = Thread(target=_fetch, args=(frames, fetched, is_left), name="locater-read", daemon=True)

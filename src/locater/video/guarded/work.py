@@ -7,7 +7,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -24,6 +24,7 @@ from locater.video.file_source import Bounds, VideoFile
 from locater.video.folder_source import PictureFiles, picture_folder
 from locater.video.guarded.channel import Channel
 from locater.video.guarded.limits import Limits, check_length, check_reached, check_size, out_of_memory
+from locater.video.guarded.read_ahead import read_ahead
 from locater.video.sound import save_sound
 
 TOLD = ("name", "width", "height", "frame_count", "frames_per_second", "duration")  # of `VideoInfo`
@@ -137,16 +138,19 @@ def _send_info(channel: Channel, job: Job, limits: Limits) -> None:
 
 def _send_frames(channel: Channel, job: Job, limits: Limits) -> None:
     """Each frame as its place and time, then its pixels."""
-    for frame in _frames(channel, job, limits):
-        channel.send("frame", [frame.index, frame.timestamp, *frame.pixels.shape[:2], frame.name])
-        channel.send_pixels(np.ascontiguousarray(frame.pixels).data.cast("B"))
+    source = _opened(channel, job, limits)
+    size = 3 * (source.info.width or 0) * (source.info.height or 0)
+    # The next one is decoded while one is sent; who reads holds more of them.
+    for frame in read_ahead(_frames(source, job, limits), size, most_waiting=1):
+        told = [frame.index, frame.timestamp, *frame.pixels.shape[:2], frame.name]
+        channel.send("frame", told, np.ascontiguousarray(frame.pixels).data.cast("B"))
 
 
 def _send_jpegs(channel: Channel, job: Job, limits: Limits) -> None:
     """Append every frame as a small JPEG to a file, and tell how long each is."""
     os.nice(5)  # who segments goes first
     with Path(job.out).open("wb", buffering=0) as file:
-        for frame in _frames(channel, job, limits):
+        for frame in _frames(_opened(channel, job, limits), job, limits):
             content = _small_jpeg(frame)
             file.write(content)
             channel.send("jpeg", len(content))
@@ -162,8 +166,8 @@ def _send_sound(channel: Channel, job: Job, limits: Limits) -> None:
 _TASKS = {"info": _send_info, "frames": _send_frames, "jpegs": _send_jpegs, "sound": _send_sound}
 
 
-def _frames(channel: Channel, job: Job, limits: Limits) -> Iterator[Frame]:
-    for frame in _opened(channel, job, limits).frames(job.start, job.every):
+def _frames(source: VideoFile | PictureFiles, job: Job, limits: Limits) -> Generator[Frame, None, None]:
+    for frame in source.frames(job.start, job.every):
         check_reached(job.shown, frame.index, frame.timestamp, limits)
         yield frame
 
