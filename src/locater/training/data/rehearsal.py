@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 
 import torch
 
+from locater.compute.cuda_graph import CapturedGraph, Replays
 from locater.compute.precision import mixed
 from locater.compute.upsample import upsample
 from locater.config import LSTMConfig, TrainingConfig
 from locater.errors import LocaterError
-from locater.model.locater import Locater
+from locater.model.locater import ClipPrediction, Locater
 from locater.model.text import LSTMEncoder
 from locater.model.word_embedding import PretrainedEmbedding
-from locater.records import Batch
+from locater.records import Batch, Tokens
 from locater.text.head_noun import head_noun
 from locater.text.plurals import plural
 from locater.text.unknown_nouns import may_be_noun
@@ -63,6 +64,7 @@ class RehearsingData:
         self.known, self.kin = tuple(known), kin
         self.asked = config.rehearsed
         self._config = config  # the start is asked as the network that learns is: with its edges, in bfloat16
+        self._replayed: Replays | None = None  # on a GPU: hundreds of small kernels a step, launched at once
         self._doing, self._where, self._looks = (_readable(phrases, start) for phrases in (DOING, WHERE, LOOKS))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -128,20 +130,40 @@ class RehearsingData:
     def _answers(self, clips: Batch, others: Sequence[str]) -> torch.Tensor:
         """How likely the start holds each pixel to be in each of the other things (B * asked, T, H, W)."""
         device = clips.frames.device
-        config = self._config
         tokens = self.start.read(others)
-        with mixed(config.precision, device):
-            said = self.start(
-                clips.frames,
-                clips.times,
-                clips.global_frames,
-                clips.global_times,
+        asked = (clips.frames, clips.times, clips.global_frames, clips.global_times, tokens.numbers)
+        if self._config.cuda_graph and device.type == "cuda":
+            if self._replayed is None:
+                self._replayed = Replays(lambda _, *tensors: (self._said(*tensors),), CapturedGraph)
+            (logits,) = self._replayed(None, *asked, tokens.word_of_token)
+        else:
+            logits = self._said(*asked, tokens.word_of_token)
+        height, width = clips.masks.shape[-2:]
+        return upsample(logits.float(), (height, width)).sigmoid()
+
+    def _said(
+        self,
+        frames: torch.Tensor,
+        times: torch.Tensor,
+        global_frames: torch.Tensor,
+        global_times: torch.Tensor,
+        numbers: torch.Tensor,
+        word_of_token: torch.Tensor,
+    ) -> torch.Tensor:
+        """The start's logits of clips and as many sentences of each, read already."""
+        config, rows = self._config, len(numbers)
+        tokens = Tokens(numbers, word_of_token, ("",) * rows, ((),) * rows, ())
+        with mixed(config.precision, frames.device):
+            said: ClipPrediction = self.start(
+                frames,
+                times,
+                global_frames,
+                global_times,
                 tokens,
                 is_fine=config.is_fine,
                 is_refined=config.is_fine and config.is_refined,
             )
-        height, width = clips.masks.shape[-2:]
-        return upsample(said.logits.float(), (height, width)).sigmoid()
+        return said.logits
 
 
 def rehearsing_seldom(

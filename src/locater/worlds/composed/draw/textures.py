@@ -1,7 +1,7 @@
 """A pack's pictures on one device, each decoded when it is first drawn and kept."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
@@ -9,12 +9,14 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 
 from locater.worlds.composed.pack.pack import Pack
 
 _THREADS = min(os.cpu_count() or 1, 16)
-_AHEAD = 2048  # pictures that are decoded beside those that are needed
-_AT_A_TIME = 256  # copied to the device
+_AHEAD = 8192  # pictures that are decoded beside those that are needed
+_MANY = 1024  # pictures that are worth starting processes
+_AT_A_TIME = 64  # copied to the device
 LEVELS = 5  # each half the size of the one before
 
 
@@ -55,9 +57,8 @@ class Textures:
         if missing and self._ahead:
             others = (number for number in range(len(store)) if number not in known)
             missing = sorted({*missing, *islice(others, self._ahead)})
-        for first in range(0, len(missing), _AT_A_TIME):
-            some = missing[first : first + _AT_A_TIME]
-            store[torch.tensor(some, device=self.device)] = torch.stack(_read_all(read, some)).to(self.device)
+        for some, pictures in _read_all(read, missing):
+            store[torch.tensor(some, device=self.device)] = pictures.to(self.device)
         known.update(missing)
 
     def _cutout(self, number: int) -> Tensor:
@@ -80,8 +81,24 @@ class Textures:
         return torch.from_numpy(np.ascontiguousarray(np.dstack([pixels, numbers]).transpose(2, 0, 1)))
 
 
-def _read_all(read: Callable[[int], Tensor], numbers: Sequence[int]) -> list[Tensor]:
-    if not numbers:
-        return []
-    with ThreadPoolExecutor(_THREADS) as pool:  # decoding leaves Python's lock
-        return list(pool.map(read, numbers))
+def _read_all(read: Callable[[int], Tensor], numbers: Sequence[int]) -> Iterator[tuple[list[int], Tensor]]:
+    """Pictures by their numbers, some at a time."""
+    groups = [list(numbers[first : first + _AT_A_TIME]) for first in range(0, len(numbers), _AT_A_TIME)]
+    if len(numbers) < _MANY:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for some in groups:
+                yield some, torch.stack(list(pool.map(read, some)))
+        return
+    # Threads wait for Python's lock most of the time: on 16 cores they decoded with less than two.
+    loader = DataLoader(_Pictures(read), batch_sampler=groups, num_workers=_THREADS, multiprocessing_context="fork")
+    yield from zip(groups, loader, strict=True)
+
+
+class _Pictures(Dataset[Tensor]):
+    """What `read` reads, for worker processes."""
+
+    def __init__(self, read: Callable[[int], Tensor]) -> None:
+        self.read = read
+
+    def __getitem__(self, number: int) -> Tensor:
+        return self.read(number)
