@@ -24,8 +24,8 @@ VIDEO = (
     Mutant(
         name="times-by-counting",
         file="video/file_source.py",
-        old="timestamp = clock.seconds(frame)",
-        new="timestamp = index / float(self._rate)",
+        old="(index, clock.seconds(frame), frame)",
+        new="(index, index / float(self._rate), frame)",
         tests=("video/test_video_reader.py::test_variable_frame_rate_keeps_the_times",),
         why="Phones film at a rate that varies.",
     ),

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from locater.model.locater import ClipPrediction
 from locater.records import Batch, VideoState
-from locater.training.losses import class_divergence, clip_loss, dice, motion_target_error
+from locater.training.losses import class_divergence, clip_loss, dice, motion_target_error, with_classes_kept
 
 
 def made(logits: torch.Tensor, auxiliary: torch.Tensor | None) -> ClipPrediction:
@@ -110,9 +110,7 @@ def test_classes_that_are_told_as_before_cost_nothing_and_others_their_divergenc
     torch.testing.assert_close(class_divergence(told, before), expected)
     assert class_divergence(before + 3.0, before).item() == pytest.approx(0, abs=1e-6)  # the same likelihoods
 
-    masks = torch.zeros(1, 1, 4, 4)
-    seen = batch(masks, torch.ones(1, 1, dtype=torch.bool))
-    prediction = replace(made(torch.zeros(1, 1, 4, 4), None), class_scores=told)
-    plain = clip_loss(prediction, seen, 0.0, 0.0, 0.0)
-    kept = clip_loss(prediction, seen, 0.0, 0.0, 0.0, taken_before=before, recognition_weight=0.5)
-    torch.testing.assert_close(kept["loss"], plain["loss"] + 0.5 * expected)
+    terms = {"loss": torch.tensor(2.0), "mask": torch.tensor(2.0)}
+    kept = with_classes_kept(terms, told, before, 0.5)
+    torch.testing.assert_close(kept["loss"], 2.0 + 0.5 * expected)
+    assert kept["mask"] == 2.0 and kept["recognition"] == class_divergence(told, before)

@@ -74,15 +74,9 @@ def train_preset(
             scores = {}
             continue
         own_seed = seed if stage.seed is None else stage.seed
-        begin = run.begins_with(number)
-        if begin is not None and begin == given and start_parts is not None:
-            model = build(config, own_seed)
-            load_what_fits(model, begin, start_parts)
-        else:
-            model = _gone_on_with(begin, config, own_seed)
         source = _rehearsing(_opened(stage, config, data), stage, answering)
         trainer = Trainer(
-            model,
+            _begun(run, number, config, own_seed, start_parts),
             source,
             stage,
             place,
@@ -94,6 +88,16 @@ def train_preset(
         _claim(folder)
         scores = trainer.run(listen)
     return scores
+
+
+def _begun(run: Run, number: int, config: ModelConfig, seed: int, start_parts: Sequence[str] | None) -> Locater:
+    """The network with the weights that a stage begins with."""
+    begin = run.begins_with(number)
+    if begin is None or begin != run.given or start_parts is None:
+        return _gone_on_with(begin, config, seed)
+    model = build(config, seed)
+    load_what_fits(model, begin, start_parts)
+    return model
 
 
 def _write_average(stage: AverageConfig, run: Run, number: int, opened: Callable[[Path], Locater]) -> None:

@@ -43,14 +43,11 @@ def clip_loss(
     dice_weight: float,
     motion_target_weight: float,
     presence_weight: float = 1.0,
-    taken_before: Tensor | None = None,
-    recognition_weight: float = 0.0,
 ) -> dict[str, Tensor]:
     """The loss of a clip and its terms, over annotated frames alone, at the masks' own size.
 
     Logits are upsampled rather than probabilities: the same zero set between equal neighbours, and a gradient that
-    does not die where a sigmoid is sure and wrong. `taken_before` are the class scores of an encoder that is to be
-    agreed with.
+    does not die where a sigmoid is sure and wrong.
     """
     # A weight per frame rather than a selection of frames: shapes stay, and the GPU is not asked how many there are.
     # Every process divides by the same number: gradients are means over processes, and so that of the whole batch.
@@ -82,11 +79,13 @@ def clip_loss(
         )
         terms["presence"] = mean(error)
         total = total + presence_weight * terms["presence"]
-    if taken_before is not None:
-        assert prediction.class_scores is not None
-        terms["recognition"] = class_divergence(prediction.class_scores, taken_before)
-        total = total + recognition_weight * terms["recognition"]
     return {"loss": total, **terms}
+
+
+def with_classes_kept(terms: dict[str, Tensor], scores: Tensor, before: Tensor, weight: float) -> dict[str, Tensor]:
+    """The terms of a loss that also counts, by its weight, how far classes are told otherwise than `before`."""
+    divergence = class_divergence(scores, before)
+    return {**terms, "loss": terms["loss"] + weight * divergence, "recognition": divergence}
 
 
 def class_divergence(scores: Tensor, before: Tensor) -> Tensor:

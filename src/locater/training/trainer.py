@@ -24,7 +24,7 @@ from locater.model.visual.encoder import VisualEncoder
 from locater.training.data.batches import TrainingData
 from locater.training.graphed_step import GraphedLosses
 from locater.training.inputs import Share, step_inputs
-from locater.training.losses import clip_loss
+from locater.training.losses import clip_loss, with_classes_kept
 from locater.training.metrics_log import MetricsLog, mean_score
 from locater.training.moving_average import WeightAverage
 from locater.training.optimizer import freeze, make_optimizer, polynomial, skip_unless_finite
@@ -79,18 +79,10 @@ class Trainer:
             self.accelerator.init_trackers("locater", config=_plain(config.model_dump()))
         freeze(model, config)
         self.model = model.to(self.accelerator.device)
-        self.recognised_by = None
-        if (
-            recognised_by is not None and config.recognition_weight and not config.cached_clips
-        ):  # nor does it learn there
-            self.recognised_by = recognised_by.to(self.accelerator.device)
-        share = Share(
-            seed,
-            self.accelerator.process_index,
-            self.accelerator.num_processes,
-            workers,
-            self.accelerator.device,
-        )
+        device = self.accelerator.device
+        is_kept = config.recognition_weight > 0 and not config.cached_clips  # nor does the encoder learn there
+        self.recognised_by = recognised_by.to(device) if recognised_by is not None and is_kept else None
+        share = Share(seed, self.accelerator.process_index, self.accelerator.num_processes, workers, device)
         self.inputs = step_inputs(self.model, data, config, share)
         self.average = WeightAverage(self.model, config.ema_decay) if config.ema_decay else None
         if config.gradient_checkpointing:
@@ -101,9 +93,7 @@ class Trainer:
         self.full_rates = [group["lr"] for group in self.optimizer.param_groups]
         self.rate = polynomial(self.steps, config.warmup_steps, config.power)
         self.wrapped, self.wrapped_optimizer = self.accelerator.prepare(self.inputs.network, self.optimizer)
-        is_graphed = (
-            config.cuda_graph and self.accelerator.device.type == "cuda" and self.accelerator.num_processes == 1
-        )
+        is_graphed = config.cuda_graph and device.type == "cuda" and self.accelerator.num_processes == 1
         # Without a gradient scaler the graph may hold the backward pass too; fp16 needs one.
         is_graphed = is_graphed and self.accelerator.scaler is None
         self.graphed = GraphedLosses(self._losses, self.model) if is_graphed else None
@@ -185,20 +175,19 @@ class Trainer:
         config = self.config
         with self.accelerator.autocast():
             prediction = self.wrapped(*records)
-            taken_before = None
-            if self.recognised_by is not None:
-                with torch.no_grad():
-                    taken_before = self.recognised_by(records[0].frames).class_scores
-        return clip_loss(
+        terms = clip_loss(
             prediction,
             records[0],
             config.auxiliary_weight,
             config.dice_weight,
             config.motion_target_weight,
             config.presence_weight,
-            taken_before,
-            config.recognition_weight,
         )
+        if self.recognised_by is None:
+            return terms
+        with torch.no_grad(), self.accelerator.autocast():
+            before = self.recognised_by(records[0].frames).class_scores
+        return with_classes_kept(terms, prediction.class_scores, before, config.recognition_weight)
 
     def _shares(self, steps: int) -> dict[str, Any]:
         """Of several sources, how many clips each has given by then."""
