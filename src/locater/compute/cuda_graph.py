@@ -13,11 +13,15 @@ _ResultT = TypeVar("_ResultT")
 WARM_UPS = 2
 
 
-def capture(work: Callable[[], _ResultT], pool: Any = None) -> tuple[torch.cuda.CUDAGraph, _ResultT]:
+def capture(
+    work: Callable[[], _ResultT], pool: Any = None, stream: torch.cuda.Stream | None = None
+) -> tuple[torch.cuda.CUDAGraph, _ResultT]:
     """What `work` launches as one CUDA graph, and what it returned: each replay fills that anew.
 
     Before it is recorded, `work` runs a few times outside the graph, where libraries choose their kernels and take
-    their workspaces; whatever it adds to by then (gradients) is the caller's to set back.
+    their workspaces; whatever it adds to by then (gradients) is the caller's to set back. It is recorded in `stream`,
+    by default one that all graphs share: those that run at the same time need another, as matrix products have one
+    workspace per stream of recording.
     """
     aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     aside.wait_stream(torch.cuda.current_stream())
@@ -27,7 +31,7 @@ def capture(work: Callable[[], _ResultT], pool: Any = None) -> tuple[torch.cuda.
     torch.cuda.current_stream().wait_stream(aside)
     graph = torch.cuda.CUDAGraph()
     # Other threads may go on with work of their own meanwhile.
-    with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+    with torch.cuda.graph(graph, pool=pool, stream=stream, capture_error_mode="thread_local"):
         result = work()
     return graph, result
 

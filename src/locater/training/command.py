@@ -73,17 +73,11 @@ def train_preset(
             _write_average(stage, run, number, lambda path: _gone_on_with(path, config, run.first_seed(seed)))
             scores = {}
             continue
-        own_seed = seed if stage.seed is None else stage.seed
+        its_seed = seed if stage.seed is None else stage.seed
+        model = _begun(run, number, config, its_seed, start_parts)
         source = _rehearsing(_opened(stage, config, data), stage, answering)
         trainer = Trainer(
-            _begun(run, number, config, own_seed, start_parts),
-            source,
-            stage,
-            place,
-            seed=own_seed,
-            workers=workers,
-            trackers=trackers,
-            recognised_by=None if answering is None else answering.visual,
+            model, source, stage, place, seed=its_seed, workers=workers, trackers=trackers, start=answering
         )
         _claim(folder)
         scores = trainer.run(listen)

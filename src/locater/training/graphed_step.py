@@ -40,7 +40,8 @@ class GraphedLosses:
         # Else the graph would have no mask for the next batch's shorter sentences.
         assert all(record.may_be_padded for record in records if isinstance(record, Tokens))
         self.records = tuple(_cloned(record) for record in records)
-        graph, terms = capture(self._with_gradients)
+        # The next batch is made meanwhile, and what a start answers of it is a graph as well.
+        graph, terms = capture(self._with_gradients, stream=torch.cuda.Stream())  # type: ignore[no-untyped-call]
         self.terms = {name: value.detach() for name, value in terms.items()}
         torch._foreach_zero_([p.grad for p in self.parameters if p.grad is not None])  # what the warm-up added
         return graph

@@ -20,7 +20,6 @@ from locater.model.checkpoint import save_pretrained
 from locater.model.compiled import compile_parts
 from locater.model.locater import Locater
 from locater.model.transformer import EncoderBlock
-from locater.model.visual.encoder import VisualEncoder
 from locater.training.data.batches import TrainingData
 from locater.training.graphed_step import GraphedLosses
 from locater.training.inputs import Share, step_inputs
@@ -61,9 +60,9 @@ class Trainer:
         seed: int = 0,
         workers: int = 0,
         trackers: tuple[str, ...] = (),
-        recognised_by: VisualEncoder | None = None,
+        start: Locater | None = None,
     ) -> None:
-        """`recognised_by`: the encoder whose classes `training.recognition_weight` keeps."""
+        """`start`: the network whose encoder's classes `training.recognition_weight` keeps."""
         self.steps = total_steps(config, data)
         self.config = config
         self.folder = folder
@@ -81,7 +80,7 @@ class Trainer:
         self.model = model.to(self.accelerator.device)
         device = self.accelerator.device
         is_kept = config.recognition_weight > 0 and not config.cached_clips  # nor does the encoder learn there
-        self.recognised_by = recognised_by.to(device) if recognised_by is not None and is_kept else None
+        self.recognised_by = start.visual.to(device) if start is not None and is_kept else None
         share = Share(seed, self.accelerator.process_index, self.accelerator.num_processes, workers, device)
         self.inputs = step_inputs(self.model, data, config, share)
         self.average = WeightAverage(self.model, config.ema_decay) if config.ema_decay else None
