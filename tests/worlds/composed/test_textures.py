@@ -22,7 +22,9 @@ def test_pictures_read_ahead_are_the_same_as_those_that_were_asked_for(
     ahead._ahead = 1  # as on a GPU
     monkeypatch.setattr(textures, "_MANY", many)
     monkeypatch.setattr(textures, "_AT_A_TIME", 2)
+    before = torch.get_rng_state()
     assert torch.equal(expected, ahead.photographs(numbers))
+    assert torch.equal(torch.get_rng_state(), before)  # a training that goes on draws as if it had not stopped
     assert ahead._known_photographs == {0, 1}
     assert torch.equal(plain_photographs, ahead.photographs(everything))
     assert torch.equal(plain_cutouts, ahead.cutouts(cutouts))

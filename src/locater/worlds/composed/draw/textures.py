@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
+from multiprocessing import get_all_start_methods
 
 import numpy as np
 import torch
@@ -54,7 +55,9 @@ class Textures:
 
     def _fetch(self, numbers: Tensor, known: set[int], store: Tensor, read: Callable[[int], Tensor]) -> None:
         missing = sorted(set(numbers.flatten().tolist()) - known)
-        if missing and self._ahead:
+        if not missing:
+            return
+        if self._ahead:
             others = (number for number in range(len(store)) if number not in known)
             missing = sorted({*missing, *islice(others, self._ahead)})
         for some, pictures in _read_all(read, missing):
@@ -84,13 +87,19 @@ class Textures:
 def _read_all(read: Callable[[int], Tensor], numbers: Sequence[int]) -> Iterator[tuple[list[int], Tensor]]:
     """Pictures by their numbers, some at a time."""
     groups = [list(numbers[first : first + _AT_A_TIME]) for first in range(0, len(numbers), _AT_A_TIME)]
-    if len(numbers) < _MANY:
+    if len(numbers) < _MANY or "fork" not in get_all_start_methods():
         with ThreadPoolExecutor(_THREADS) as pool:
             for some in groups:
                 yield some, torch.stack(list(pool.map(read, some)))
         return
     # Threads wait for Python's lock most of the time: on 16 cores they decoded with less than two.
-    loader = DataLoader(_Pictures(read), batch_sampler=groups, num_workers=_THREADS, multiprocessing_context="fork")
+    loader = DataLoader(
+        _Pictures(read),
+        batch_sampler=groups,
+        num_workers=_THREADS,
+        multiprocessing_context="fork",
+        generator=torch.Generator(),  # else it draws from the one whose state a training keeps
+    )
     yield from zip(groups, loader, strict=True)
 
 
