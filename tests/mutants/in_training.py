@@ -10,6 +10,24 @@ FROZEN = "training/test_optimizer.py::test_parts_learn_at_their_own_rates_and_fr
 
 TRAINING = (
     Mutant(
+        name="classes-forgotten",
+        file="training/losses.py",
+        old='"loss": terms["loss"] + weight * divergence',
+        new='"loss": terms["loss"]',
+        tests=(
+            "training/test_recognition_weight.py::test_classes_are_kept_where_they_weigh_and_lost_where_they_do_not",
+        ),
+        why="An encoder that learns a few classes would forget the thousand that it recognises.",
+    ),
+    Mutant(
+        name="decoding-draws-random-numbers",
+        file="worlds/composed/draw/textures.py",
+        old="generator=torch.Generator(),  # else",
+        new="generator=None,  # else",
+        tests=("worlds/composed/test_textures.py::test_pictures_read_ahead_are_the_same_as_those_that_were_asked_for",),
+        why="A training that goes on would draw other numbers than one that was not stopped.",
+    ),
+    Mutant(
         name="right-candidate-in-its-place",
         file="training/grounding/candidates.py",
         old="return stacked.gather(1, order[..., None, None, None].expand_as(stacked))",

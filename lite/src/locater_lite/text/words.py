@@ -28,6 +28,9 @@ def split_words(expression: str) -> list[str]:
     return _WORD.findall(expression)
 
 
+MOST_REMEMBERED = 20_000  # words whose numbers are looked up once
+
+
 class Vocabulary:
     """Numbers for lower-cased words: 0 is padding, 1 is any unknown word. Of a word listed twice the later counts."""
 
@@ -68,6 +71,7 @@ class ForgivingVocabulary(Vocabulary):
         super().__init__((*listed, *trained))
         self.listed = len(listed)
         self._first_trained = self.listed + 2
+        self._nearest: dict[str, int] = {}  # of words that were read: training reads the same few thousand all the time
 
     def read(self, word: str) -> list[int]:
         """As listed, a base form, the parts around its hyphens, the two words it is written from; else as guessed."""
@@ -89,8 +93,13 @@ class ForgivingVocabulary(Vocabulary):
 
     def nearest(self, word: str) -> int:
         """The number of the word or else of its base form; `UNKNOWN` where neither is known."""
-        forms = (self.number(form) for form in (word, *base_forms(word.lower())))
-        return next((number for number in forms if number != self.UNKNOWN), self.UNKNOWN)
+        found = self._nearest.get(word)
+        if found is None:
+            forms = (self.number(form) for form in (word, *base_forms(word.lower())))
+            found = next((number for number in forms if number != self.UNKNOWN), self.UNKNOWN)
+            if len(self._nearest) < MOST_REMEMBERED:
+                self._nearest[word] = found
+        return found
 
     def _halves(self, word: str) -> list[int]:
         """The two words of a closed compound such as snowmobile: the pair whose rarer word is the most common."""
