@@ -20,14 +20,6 @@ TRAINING = (
         why="An encoder that learns a few classes would forget the thousand that it recognises.",
     ),
     Mutant(
-        name="decoding-draws-random-numbers",
-        file="worlds/composed/draw/textures.py",
-        old="generator=torch.Generator(),  # else",
-        new="generator=None,  # else",
-        tests=("worlds/composed/test_textures.py::test_pictures_read_ahead_are_the_same_as_those_that_were_asked_for",),
-        why="A training that goes on would draw other numbers than one that was not stopped.",
-    ),
-    Mutant(
         name="right-candidate-in-its-place",
         file="training/grounding/candidates.py",
         old="return stacked.gather(1, order[..., None, None, None].expand_as(stacked))",
