@@ -11,6 +11,16 @@ KERNELS = "model/kernels/test_fused_write.py::test_the_kernels_write_what_pytorc
 
 MODEL = (
     Mutant(
+        name="classes-forgotten",
+        file="training/losses.py",
+        old='"loss": terms["loss"] + weight * divergence',
+        new='"loss": terms["loss"]',
+        tests=(
+            "training/test_recognition_weight.py::test_classes_are_kept_where_they_weigh_and_lost_where_they_do_not",
+        ),
+        why="An encoder that learns a few classes would forget the thousand that it recognises.",
+    ),
+    Mutant(
         name="mask-feedback-zeroed",
         file="model/locater.py",
         old="writes, t, self.answer(prediction).sigmoid(), clip.grid",

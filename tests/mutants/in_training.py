@@ -10,16 +10,6 @@ FROZEN = "training/test_optimizer.py::test_parts_learn_at_their_own_rates_and_fr
 
 TRAINING = (
     Mutant(
-        name="classes-forgotten",
-        file="training/losses.py",
-        old='"loss": terms["loss"] + weight * divergence',
-        new='"loss": terms["loss"]',
-        tests=(
-            "training/test_recognition_weight.py::test_classes_are_kept_where_they_weigh_and_lost_where_they_do_not",
-        ),
-        why="An encoder that learns a few classes would forget the thousand that it recognises.",
-    ),
-    Mutant(
         name="right-candidate-in-its-place",
         file="training/grounding/candidates.py",
         old="return stacked.gather(1, order[..., None, None, None].expand_as(stacked))",
