@@ -230,9 +230,8 @@ class VisualFeatures:
     grid: tuple[int, int]  # rows and columns, P = rows * columns
     # (B, T, P, E + C): what a patch is taken for, where the encoder tells, among words' meanings, and its colours.
     meanings: Tensor | None = None
-    class_scores: Tensor | None = (
-        None  # (B T, r, c, classes): of one chunk, the classifier's logits; training alone asks
-    )
+    # (B T, r, c, classes): the classifier's logits, where there is one; training alone asks.
+    class_scores: Tensor | None = None
 
     @classmethod
     def joined(cls, parts: Sequence["VisualFeatures"]) -> "VisualFeatures":

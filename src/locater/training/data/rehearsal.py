@@ -132,7 +132,9 @@ class RehearsingData:
         device = clips.frames.device
         tokens = self.start.read(others)
         asked = (clips.frames, clips.times, clips.global_frames, clips.global_times, tokens.numbers)
-        if self._config.cuda_graph and device.type == "cuda":
+        # A mixture's parts differ in size from batch to batch, and each size would be captured anew.
+        is_whole = len(clips.frames) * self._config.accumulate == self._config.batch_size
+        if self._config.cuda_graph and device.type == "cuda" and is_whole:
             if self._replayed is None:
                 self._replayed = Replays(lambda _, *tensors: (self._said(*tensors),), CapturedGraph)
             (logits,) = self._replayed(None, *asked, tokens.word_of_token)
